@@ -1,0 +1,1 @@
+"""How it is put together and run: settings, telemetry, assembly, the command line."""

@@ -1,0 +1,1 @@
+"""What is known, and since when: analysis, exact counts, communities, store, snapshots."""

@@ -1,0 +1,1 @@
+"""From a document's text to chunks, concepts, facets and vectors."""

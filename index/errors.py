@@ -1,0 +1,25 @@
+"""The errors of ``index``; every one says what to do about it."""
+
+
+class IndexingError(Exception):
+    """Base of all errors of the index."""
+
+
+class StoreError(IndexingError):
+    """The store cannot be used: not writable, not a store, damaged."""
+
+
+class SchemaTooNewError(StoreError):
+    """The store was written by a newer release."""
+
+
+class FingerprintMismatchError(StoreError):
+    """The store was built with another analyzer than the settings name."""
+
+
+class NegativeCountError(IndexingError):
+    """A delta would make a count negative; it was refused whole."""
+
+
+class SnapshotRetiredError(IndexingError):
+    """A pinned snapshot outlived its time."""

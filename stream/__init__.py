@@ -1,0 +1,1 @@
+"""How documents get in, once: records, sources, batches, the consumer loop, producers."""
