@@ -1,0 +1,136 @@
+"""A pinned view: one snapshot and the stored texts of the same moment.
+
+Whoever answers a question takes a view from a ``SnapshotSource``, uses nothing else, and closes
+it. Text, full-text search and snapshot are of one generation.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from index.snapshot import Snapshot
+from index.types import BoolArray, Facet, Float32Array, Int32Array, Int64Array, Millis, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as it stands in the store. ``number`` is its row number there."""
+
+    number: int
+    id: str
+    title: str
+    text: str
+    source: str
+    url: str
+    lang: str
+    published_at: Millis | None
+    observed_at: Millis
+    event_at: Millis
+    version: int | None
+    metadata: Mapping[str, Scalar]
+    derived: frozenset[str]
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk: ``text`` is ``document.text[start:end]``; ``id`` 32 hexadecimal digits."""
+
+    slot: int
+    id: str
+    document: int
+    ordinal: int
+    start: int
+    end: int
+    text: str
+
+
+class ChangeKind:
+    """What a document's arrival did; the closed list of ``DocumentChange.kind``."""
+
+    INSERT = "insert"
+    EDIT = "edit"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChange:
+    """One document inserted, edited or withdrawn by one generation; no text is kept of it.
+
+    ``concepts`` are those of its chunks (of the withdrawn revision for a deletion).
+    """
+
+    generation: int
+    document_id: str
+    kind: str
+    observed_at: Millis
+    event_at: Millis
+    source: str
+    concepts: Int32Array
+
+
+class View(Protocol):
+    """What a query reads. All results are of ``snapshot.generation``.
+
+    Raises ``SnapshotRetiredError`` from any method once it was held longer than its limit.
+    """
+
+    snapshot: Snapshot
+
+    def chunks(self, slots: Sequence[int]) -> list[StoredChunk]:
+        """Chunks with their text, in the order asked for; every slot must be alive."""
+
+    def documents(self, numbers: Sequence[int]) -> dict[int, StoredDocument]:
+        """Documents by number; numbers of documents that are no more are left out."""
+
+    def document(self, document_id: str) -> StoredDocument | None:
+        """A document by its id."""
+
+    def document_chunks(self, number: int) -> list[StoredChunk]:
+        """All chunks of a document, by ordinal."""
+
+    def list_documents(
+        self, *, before: int | None, limit: int, source: str | None = None
+    ) -> list[StoredDocument]:
+        """Newest first by number, those below ``before``; for listings with a cursor."""
+
+    def full_text(self, words: Sequence[str], limit: int) -> tuple[Int64Array, Float32Array]:
+        """Slots and BM25 scores (larger is better), best first, of chunks with any of the words.
+
+        Words are plain text, never query syntax. Title and text are both searched, the
+        title's matches count for more. ``limit`` 0 means all.
+        """
+
+    def with_metadata(self, where: Mapping[str, Scalar]) -> Int64Array:
+        """Numbers of the documents whose metadata has all these values (sorted)."""
+
+    def facets(self, slots: Sequence[int]) -> dict[int, list[Facet]]:
+        """Facets by slot; offsets are into the document's text."""
+
+    def with_facet(self, kind: str, low: float, high: float, unit: str | None) -> Int64Array:
+        """Slots (sorted) with a facet of that kind that meets ``[low, high]``."""
+
+    def displays(self, concepts: Sequence[int]) -> dict[int, str]:
+        """The most frequent surface form of each concept; its key where it has none."""
+
+    def changes(self, since: Millis, until: Millis | None = None) -> Iterator[DocumentChange]:
+        """Changes observed in ``[since, until)``, oldest first."""
+
+    def was_deleted(self, document_id: str) -> bool:
+        """Whether a tombstone stands for the id."""
+
+
+class SnapshotSource(Protocol):
+    """Where views come from: the writer in its own process, a follower in another."""
+
+    def pin(self) -> AbstractContextManager[View]:
+        """Pin the newest generation for at most the store's limit (120 s)."""
+
+    def latest(self) -> Snapshot:
+        """The newest snapshot without a read transaction; for status and metrics."""
+
+
+def mask_rows(snapshot: Snapshot, documents: BoolArray) -> BoolArray:
+    """bool[rows]: living chunk rows of the document rows that a mask allows."""
+    return snapshot.alive & documents[snapshot.chunk_document]
