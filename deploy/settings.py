@@ -1,0 +1,139 @@
+"""Every setting of the program, in one model; ``configuration`` reads it from its places.
+
+The names are those of the file ``tidegraph.toml``; the environment writes them in capitals behind
+``TIDEGRAPH_``, and for a secret also ``TIDEGRAPH_<NAME>_FILE``, a file that holds it.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+KIB = 1024
+MIB = 1024 * KIB
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+def _setting(group: str, default: Any, description: str, unit: str = "", **limits: Any) -> Any:
+    """A field with what the table of settings says about it."""
+    return Field(
+        default, description=description, json_schema_extra={"group": group, "unit": unit}, **limits
+    )
+
+
+class Settings(BaseSettings):
+    """What is in force. Frozen; built by ``configuration.load``, which also knows the origins."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    data: Path = _setting(
+        "Store", Path("data"), "Directory of the store, the embedded log and the caches."
+    )
+    collection: str = _setting(
+        "Store", "default", "Name of the collection, recorded in the store.", min_length=1
+    )
+
+    host: str = _setting(
+        "Service",
+        "127.0.0.1",
+        "Address that the service listens on; any but loopback needs an API key.",
+    )
+    port: int = _setting(
+        "Service", 8321, "Port of the service; 0 takes a free one.", ge=0, le=65535
+    )
+    api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = _setting(
+        "Service", (), "Keys that the service accepts, separated by commas; none means no key."
+    )
+    allow_anonymous: bool = _setting(
+        "Service", False, "Serve an address other than loopback without an API key."
+    )
+
+    topic: str = _setting(
+        "Topic", "documents", "Topic that is read and published to.", min_length=1
+    )
+    message_max_bytes: int = _setting(
+        "Topic", 2 * MIB, "Largest message; a larger one is rejected.", "bytes", ge=KIB
+    )
+
+    batch_documents: int = _setting(
+        "Batches", 200, "Documents after which a batch is closed.", "documents", ge=1
+    )
+    batch_bytes: int = _setting(
+        "Batches", 4 * MIB, "Bytes after which a batch is closed.", "bytes", ge=KIB
+    )
+    batch_age: float = _setting(
+        "Batches", 0.25, "Age of its first record at which a batch is closed.", "seconds", gt=0
+    )
+
+    workers: int = _setting(
+        "Analysis", 0, "Processes that analyse; 0 analyses in the one process.", ge=0, le=256
+    )
+    chunk_words: int = _setting(
+        "Analysis", 100, "Length that a chunk aims at.", "words", ge=20, le=2000
+    )
+    tagger: str = _setting(
+        "Analysis",
+        "en_core_web_sm",
+        "English spaCy pipeline; the packaged twin stands in where it is not installed.",
+    )
+    phrases: Literal["tagger", "parser"] = _setting(
+        "Analysis",
+        "tagger",
+        "How concepts are found: patterns over the tags, or the parser (half as fast).",
+    )
+    embedder: str = _setting("Analysis", "wordllama", "Model that makes the vectors.")
+
+    communities_every: float = _setting(
+        "Communities", 20.0, "Time between two runs that find communities.", "seconds", gt=0
+    )
+    community_size: int = _setting(
+        "Communities", 25, "Size above which a community is split.", "concepts", ge=2
+    )
+    seed: int = _setting("Communities", 1, "Seed of the communities.", ge=0)
+
+    budget: int = _setting(
+        "Questions", 100, "Relevance tests for a question that names no budget.", "tests", ge=1
+    )
+    budget_max: int = _setting(
+        "Questions", 10_000, "Largest budget that a question may name.", "tests", ge=1
+    )
+
+    log_format: Literal["auto", "console", "json"] = _setting(
+        "Logs", "auto", "Form of a log line; auto is console on a terminal, else JSON."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = _setting(
+        "Logs", "info", "Least level that is logged; debug also shows stack traces."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003  the library's signature
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Values come from the caller alone: ``configuration.load`` has put the layers together."""
+        return (init_settings,)
+
+    @field_validator("api_keys", mode="before")
+    @classmethod
+    def _split_keys(cls, value: object) -> object:
+        """``a,b`` or one a line, as the environment and a secret's file write a list."""
+        if isinstance(value, str):
+            parts = (part.strip() for part in value.replace("\n", ",").split(","))
+            return tuple(part for part in parts if part)
+        return value
+
+    @property
+    def loopback(self) -> bool:
+        """Whether the service can be reached from this host alone."""
+        return self.host in LOOPBACK
