@@ -13,6 +13,14 @@ class SchemaTooNewError(StoreError):
     """The store was written by a newer release."""
 
 
+class StoreLockedError(StoreError):
+    """Another writer holds the store."""
+
+
+class WriterFencedError(StoreError):
+    """A newer writer has taken the store over; this one must stop."""
+
+
 class FingerprintMismatchError(StoreError):
     """The store was built with another analyzer than the settings name."""
 

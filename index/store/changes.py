@@ -1,0 +1,62 @@
+"""The change log: what arrived when, without a text, for `new`, trends and stories."""
+
+import sqlite3
+from collections.abc import Mapping
+
+from index.admission import DocumentOutcome, Plan, document_id, observed_at
+from index.store.documents import Withdrawn
+from index.store.rows import int32_blob
+from index.types import Int32Array, Millis, Rejected, Upsert, to_millis
+from index.view import ChangeKind
+
+KEPT_MILLIS = 90 * 24 * 3600 * 1000
+"""Changes are kept for 90 days behind the newest one."""
+
+_KINDS = {
+    DocumentOutcome.INSERTED: ChangeKind.INSERT,
+    DocumentOutcome.EDITED: ChangeKind.EDIT,
+    DocumentOutcome.DELETED: ChangeKind.DELETE,
+}
+
+
+def record_changes(
+    connection: sqlite3.Connection,
+    plan: Plan,
+    failed: Mapping[str, Rejected],
+    withdrawn: Mapping[str, Withdrawn],
+    inserted: Mapping[str, Int32Array],
+    generation: int,
+) -> None:
+    """Write a row for every arrival that was applied.
+
+    A document that came and went within the batch leaves its rows too, without concepts.
+    """
+    rows = []
+    for admitted in plan.admitted:
+        key = document_id(admitted.arrival)
+        kind = _KINDS.get(admitted.outcome)
+        if key is None or kind is None or key in failed:
+            continue
+        content = admitted.arrival.content
+        gone = withdrawn.get(key)
+        observed = observed_at(admitted.arrival)
+        if isinstance(content, Upsert):
+            source, event_at = content.document.source, to_millis(content.document.event_at)
+        else:
+            source = "" if gone is None else gone.source
+            event_at = observed if gone is None else Millis(gone.event_at)
+        concepts = inserted.get(key)
+        if concepts is None and gone is not None:
+            concepts = gone.concepts
+        blob = b"" if concepts is None else int32_blob(concepts)
+        rows.append((generation, key, kind, observed, event_at, source, blob))
+    connection.executemany("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def prune(connection: sqlite3.Connection) -> int:
+    """Forget changes beyond the kept period; returns how many."""
+    cursor = connection.execute(
+        "DELETE FROM changes WHERE observed_at < (SELECT max(observed_at) FROM changes) - ?",
+        (KEPT_MILLIS,),
+    )
+    return cursor.rowcount

@@ -1,0 +1,92 @@
+"""SQLite connections: opened the one right way, errors translated."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+
+from index.errors import SchemaTooNewError, StoreError
+
+SCHEMA_VERSION = 1
+STORE_NAME = "index.db"
+BUSY_MILLIS = 10_000
+
+
+def open_writable(path: Path) -> sqlite3.Connection:
+    """Open (or create) a store for its writer. Raises ``StoreError`` with what to do."""
+    with translated(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLIS}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        # FULL: an acknowledged generation survives a power cut, not only a crash.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cache_size = -65536")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0:
+            _create(connection)
+        else:
+            check_version(path, version)
+        return connection
+
+
+def open_readonly(path: Path) -> sqlite3.Connection:
+    """Open an existing store for reading; writing through it is impossible."""
+    if not path.exists():
+        raise StoreError(f"there is no index at {path.parent}; `tidegraph index` makes one")
+    with translated(path):
+        connection = sqlite3.connect(
+            f"{path.resolve().as_uri()}?mode=ro",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLIS}")
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("PRAGMA mmap_size = 268435456")
+        check_version(path, connection.execute("PRAGMA user_version").fetchone()[0])
+        return connection
+
+
+def check_version(path: Path, version: int) -> None:
+    """Refuse a store of another schema."""
+    if version > SCHEMA_VERSION:
+        raise SchemaTooNewError(
+            f"{path} has schema {version}, this release knows up to {SCHEMA_VERSION}; "
+            "use the release that wrote it, or another data directory"
+        )
+    if version < 1:
+        raise StoreError(f"{path} is not an index store; use another data directory")
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables:
+        raise StoreError("the file is another SQLite database; use another data directory")
+    schema = files("index.store").joinpath("schema.sql").read_text("utf-8")
+    connection.executescript(f"BEGIN; {schema} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the file system raise into ``StoreError``."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"cannot use {path}: {error}") from error
+    except OSError as error:
+        raise StoreError(f"cannot use {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """One write transaction: all of it, or none."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,96 @@
+"""What a store says of itself: fingerprint, collection, writer epoch, positions, health."""
+
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+
+from index.analysis.fingerprint import Fingerprint
+from index.errors import FingerprintMismatchError, StoreError
+from index.store.connection import transaction
+
+_FINGERPRINT = "fingerprint"
+_COLLECTION = "collection"
+_WRITER_EPOCH = "writer_epoch"
+
+
+def get(connection: sqlite3.Connection, name: str) -> str | None:
+    """A value of ``meta``."""
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return None if row is None else row[0]
+
+
+def put(connection: sqlite3.Connection, name: str, value: str) -> None:
+    """Set a value of ``meta``."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+def stored_fingerprint(connection: sqlite3.Connection) -> Fingerprint | None:
+    """What the store was built with; None for a new one."""
+    text = get(connection, _FINGERPRINT)
+    return None if text is None else Fingerprint.from_json(text)
+
+
+def collection_name(connection: sqlite3.Connection) -> str:
+    """The collection's name."""
+    return get(connection, _COLLECTION) or "default"
+
+
+def check_fingerprint(
+    connection: sqlite3.Connection, fingerprint: Fingerprint, collection: str
+) -> None:
+    """Record the fingerprint of a new store; refuse another one on an old store."""
+    stored = stored_fingerprint(connection)
+    if stored is None:
+        with transaction(connection):
+            put(connection, _FINGERPRINT, fingerprint.to_json())
+            put(connection, _COLLECTION, collection)
+        return
+    if stored == fingerprint:
+        return
+    words = connection.execute("SELECT coalesce(sum(length(text)), 0) / 6 FROM documents")
+    minutes = minutes_to_reindex(words.fetchone()[0], stored.same_but_embedder(fingerprint))
+    raise FingerprintMismatchError(
+        "this index was built with another analyzer: "
+        + "; ".join(stored.differences(fingerprint))
+        + f". `tidegraph reindex` rebuilds it beside the live one (about {minutes} min), "
+        "or set the settings back to what it was built with"
+    )
+
+
+def minutes_to_reindex(words: int, embed_only: bool) -> int:  # noqa: FBT001
+    """Minutes on one core, from measured words a second (``make bench ONLY=pipeline``)."""
+    rate = 100_000 if embed_only else 8_000
+    return max(1, round(words / rate / 60))
+
+
+def writer_epoch(connection: sqlite3.Connection) -> int:
+    """The epoch of the writer that owns the store."""
+    return int(get(connection, _WRITER_EPOCH) or 0)
+
+
+def next_writer_epoch(connection: sqlite3.Connection) -> int:
+    """Begin a new writer's epoch; every older writer is fenced from then on."""
+    with transaction(connection):
+        epoch = writer_epoch(connection) + 1
+        put(connection, _WRITER_EPOCH, str(epoch))
+    return epoch
+
+
+def write_positions(
+    connection: sqlite3.Connection, positions: Mapping[tuple[str, int], int]
+) -> None:
+    """Store the next offsets, in the transaction of what they brought."""
+    connection.executemany(
+        "INSERT OR REPLACE INTO positions VALUES (?, ?, ?)",
+        [(topic, partition, offset) for (topic, partition), offset in positions.items()],
+    )
+
+
+def check_integrity(connection: sqlite3.Connection, path: Path) -> None:
+    """SQLite's quick check; raises ``StoreError`` for a damaged file."""
+    found = connection.execute("PRAGMA quick_check(3)").fetchall()
+    if found != [("ok",)]:
+        raise StoreError(
+            f"{path} is damaged ({found[0][0]}); restore a backup, or remove the directory and "
+            "index anew from the source"
+        )

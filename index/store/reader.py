@@ -1,0 +1,185 @@
+"""The stored half of a view: texts, full-text search, facets and changes of one moment."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+import orjson
+
+from index.errors import SnapshotRetiredError
+from index.snapshot import Snapshot
+from index.store.rows import chunk_id, int32_array
+from index.types import (
+    Facet,
+    FacetKind,
+    Float32Array,
+    Int64Array,
+    Millis,
+    Scalar,
+)
+from index.view import DocumentChange, StoredChunk, StoredDocument
+
+TITLE_WEIGHT = 2.0
+"""BM25 weight of a match in the title against one in the text; ours, see the search benchmark."""
+
+_MANY = 500
+_DOCUMENT = (
+    "SELECT number, id, title, text, source, url, lang, published_at, observed_at, event_at,"
+    " version, metadata, derived, generation FROM documents"
+)
+_CHUNK = (
+    "SELECT c.slot, d.id, d.content_hash, c.ordinal, c.document, c.start, c.end, d.text"
+    " FROM chunks c JOIN documents d ON d.number = c.document"
+)
+
+
+class StoreView:
+    """A ``View`` over one read transaction of a SQLite store."""
+
+    def __init__(self, connection: sqlite3.Connection, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._connection = connection
+        self._retired = False
+
+    def retire(self) -> None:
+        """Let every further call fail; from another thread, by the owner of the pin."""
+        self._retired = True
+
+    def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple]:
+        if self._retired:
+            raise SnapshotRetiredError(
+                f"the snapshot of generation {self.snapshot.generation} was held too long; ask again"
+            )
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def _by_number(self, sql: str, numbers: Iterable[int]) -> Iterator[tuple]:
+        wanted = [int(n) for n in numbers]
+        for start in range(0, len(wanted), _MANY):
+            part = wanted[start : start + _MANY]
+            yield from self._rows(f"{sql} ({', '.join('?' * len(part))})", part)
+
+    def chunks(self, slots: Sequence[int]) -> list[StoredChunk]:
+        """See ``View.chunks``."""
+        found = {row[0]: _chunk(row) for row in self._by_number(f"{_CHUNK} WHERE c.slot IN", slots)}
+        return [found[int(slot)] for slot in slots]
+
+    def documents(self, numbers: Sequence[int]) -> dict[int, StoredDocument]:
+        """See ``View.documents``."""
+        rows = self._by_number(f"{_DOCUMENT} WHERE number IN", numbers)
+        return {row[0]: _document(row) for row in rows}
+
+    def document(self, document_id: str) -> StoredDocument | None:
+        """See ``View.document``."""
+        rows = self._rows(f"{_DOCUMENT} WHERE id = ?", (document_id,))
+        return _document(rows[0]) if rows else None
+
+    def document_chunks(self, number: int) -> list[StoredChunk]:
+        """See ``View.document_chunks``."""
+        rows = self._rows(f"{_CHUNK} WHERE c.document = ? ORDER BY c.ordinal", (number,))
+        return [_chunk(row) for row in rows]
+
+    def list_documents(
+        self, *, before: int | None, limit: int, source: str | None = None
+    ) -> list[StoredDocument]:
+        """See ``View.list_documents``."""
+        conditions, parameters = ["number < ?"], [before if before is not None else 1 << 62]
+        if source is not None:
+            conditions.append("source = ?")
+            parameters.append(source)  # type: ignore[arg-type]
+        rows = self._rows(
+            f"{_DOCUMENT} WHERE {' AND '.join(conditions)} ORDER BY number DESC LIMIT ?",
+            (*parameters, limit),
+        )
+        return [_document(row) for row in rows]
+
+    def full_text(self, words: Sequence[str], limit: int) -> tuple[Int64Array, Float32Array]:
+        """See ``View.full_text``."""
+        terms = list(dict.fromkeys(word for word in words if any(c.isalnum() for c in word)))
+        if not terms:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        # A doubled quote is a quote in FTS5's string syntax: words stay words.
+        match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+        rows = self._rows(
+            f"SELECT rowid, bm25(full_text, {TITLE_WEIGHT}, 1.0) AS score FROM full_text"
+            " WHERE full_text MATCH ? ORDER BY score LIMIT ?",
+            (match, limit or -1),
+        )
+        slots = np.array([row[0] for row in rows], np.int64)
+        return slots, np.array([-row[1] for row in rows], np.float32)
+
+    def with_metadata(self, where: Mapping[str, Scalar]) -> Int64Array:
+        """See ``View.with_metadata``."""
+        conditions, parameters = [], []
+        for name, value in where.items():
+            path = '$."' + name.replace('"', "") + '"'
+            if value is None:
+                conditions.append("json_type(metadata, ?) = 'null'")
+                parameters.append(path)
+            else:
+                conditions.append("json_extract(metadata, ?) = ?")
+                parameters += [path, value]
+        rows = self._rows(
+            f"SELECT number FROM documents WHERE {' AND '.join(conditions) or '1'} ORDER BY number",
+            parameters,
+        )
+        return np.array([row[0] for row in rows], np.int64)
+
+    def facets(self, slots: Sequence[int]) -> dict[int, list[Facet]]:
+        """See ``View.facets``."""
+        found: dict[int, list[Facet]] = {}
+        sql = "SELECT slot, kind, low, high, unit, start, end FROM facets WHERE slot IN"
+        for slot, kind, low, high, unit, start, end in self._by_number(sql, slots):
+            found.setdefault(slot, []).append(Facet(FacetKind(kind), low, high, unit, start, end))
+        return found
+
+    def with_facet(self, kind: str, low: float, high: float, unit: str | None) -> Int64Array:
+        """See ``View.with_facet``."""
+        sql = "SELECT DISTINCT slot FROM facets WHERE kind = ? AND low <= ? AND high >= ?"
+        parameters: list[object] = [kind, high, low]
+        if unit is not None:
+            sql += " AND unit = ?"
+            parameters.append(unit)
+        return np.array(
+            [row[0] for row in self._rows(sql + " ORDER BY slot", parameters)], np.int64
+        )
+
+    def displays(self, concepts: Sequence[int]) -> dict[int, str]:
+        """See ``View.displays``."""
+        best: dict[int, tuple[int, str]] = {}
+        for concept, text, n in self._by_number(
+            "SELECT concept, text, n FROM forms WHERE concept IN", concepts
+        ):
+            # The alphabet breaks ties, so that a display does not depend on the order of arrival.
+            if concept not in best or (-n, text) < (-best[concept][0], best[concept][1]):
+                best[concept] = (n, text)
+        key = self.snapshot.vocabulary.key
+        return {int(c): best[c][1] if c in best else key(int(c)) for c in map(int, concepts)}
+
+    def changes(self, since: Millis, until: Millis | None = None) -> Iterator[DocumentChange]:
+        """See ``View.changes``."""
+        rows = self._rows(
+            "SELECT generation, document_id, kind, observed_at, event_at, source, concepts"
+            " FROM changes WHERE observed_at >= ? AND observed_at < ? ORDER BY observed_at, rowid",
+            (since, until if until is not None else 1 << 62),
+        )
+        for row in rows:
+            yield DocumentChange(*row[:6], concepts=int32_array(row[6]))
+
+    def was_deleted(self, document_id: str) -> bool:
+        """See ``View.was_deleted``."""
+        return bool(self._rows("SELECT 1 FROM tombstones WHERE id = ?", (document_id,)))
+
+
+def _document(row: tuple) -> StoredDocument:
+    return StoredDocument(
+        *row[:11],
+        metadata=orjson.loads(row[11]),
+        derived=frozenset(filter(None, row[12].split(","))),
+        generation=row[13],
+    )
+
+
+def _chunk(row: tuple) -> StoredChunk:
+    slot, document_id, content_hash, ordinal, document, start, end, text = row
+    name = chunk_id(document_id, content_hash, ordinal).hex()
+    return StoredChunk(slot, name, document, ordinal, start, end, text[start:end])

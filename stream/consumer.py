@@ -1,0 +1,237 @@
+"""The consumer loop: from a source to generations, one batch after the other.
+
+Reading, analysis and committing overlap: while one batch is committed the next ones are being
+analysed. The order of each partition is kept, because batches are committed in the order in which
+they were read.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from index.types import Analysis, Arrival, Document, Rejected
+from index.writer import GenerationReport, Writer
+from stream.message import MessageLimits, decode
+from stream.source import Source
+
+
+class Analyzing(Protocol):
+    """What analyses documents in the background: ``index.analysis.pool.AnalysisPool``."""
+
+    workers: int
+
+    def submit(self, documents: Sequence[Document]) -> "Future[list[Analysis | Rejected]]":
+        """Analyse documents; the result keeps their order."""
+
+
+class Grouping(Protocol):
+    """What keeps the communities: called between commits, by the writer's thread."""
+
+    def step(self, *, idle: bool) -> GenerationReport | None:
+        """Start or adopt background work that is due; the report of an adoption, if any."""
+
+    def finish(self) -> Iterator[GenerationReport]:
+        """Bring the communities up to date, waiting as long as it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerSettings:
+    """How batches are cut. ``batch_age`` and ``poll_wait`` in seconds, ``batch_bytes`` in bytes."""
+
+    batch_records: int = 200
+    batch_bytes: int = 4_000_000
+    batch_age: float = 0.2
+    poll_wait: float = 0.1
+    ahead: int = 2
+    limits: MessageLimits = field(default_factory=MessageLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """One unit of work: a batch from its first record to its publication. Times in seconds."""
+
+    generation: GenerationReport
+    records: int
+    bytes: int
+    waited: float
+    analyzed: float
+    committed: float
+    freshness: float
+    lag: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerStatus:
+    """Where the consumer stands. ``freshness`` is the age in seconds of the oldest record that was
+    read and is not yet searchable, 0 when there is none; ``queue`` counts such records."""
+
+    lag: Mapping[tuple[str, int], int]
+    freshness: float
+    queue: int
+    batches: int
+    records: int
+    running: bool
+
+
+@dataclass(slots=True)
+class _Pending:
+    arrivals: list[Arrival]
+    bytes: int
+    read_at: float
+    oldest: float
+    future: "Future[list[Analysis | Rejected]]"
+    documents: list[Document]
+
+
+class Consumer:
+    """Drives one writer from one source. ``run`` belongs to one thread; ``status`` to any."""
+
+    def __init__(
+        self,
+        source: Source,
+        writer: Writer,
+        pool: Analyzing,
+        grouping: Grouping,
+        settings: ConsumerSettings,
+        *,
+        observe: Callable[[BatchReport | GenerationReport], None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._source = source
+        self._writer = writer
+        self._pool = pool
+        self._grouping = grouping
+        self._settings = settings
+        self._observe = observe
+        self._clock = clock
+        self._pending: deque[_Pending] = deque()
+        self._batches = 0
+        self._records = 0
+        self._running = False
+        self._lag: Mapping[tuple[str, int], int] = {}
+
+    def status(self) -> ConsumerStatus:
+        """Where the consumer stands now."""
+        pending = list(self._pending)
+        oldest = min((batch.oldest for batch in pending), default=None)
+        return ConsumerStatus(
+            lag=self._lag,
+            freshness=0.0 if oldest is None else max(0.0, self._clock() - oldest),
+            queue=sum(len(batch.arrivals) for batch in pending),
+            batches=self._batches,
+            records=self._records,
+            running=self._running,
+        )
+
+    def run(self, stop: threading.Event, *, until_end: bool = False) -> None:
+        """Read from the writer's positions until ``stop`` is set, or to the end seen at start.
+
+        What was read when ``stop`` is set is still committed. At the end of a bounded run the
+        communities are brought up to date.
+        """
+        self._source.seek(self._writer.positions)
+        ends = dict(self._source.end_offsets()) if until_end else None
+        self._running = True
+        try:
+            while not stop.is_set():
+                self._fill(stop)
+                if self._pending:
+                    self._commit(self._pending[0])
+                    self._pending.popleft()
+                self._step(idle=not self._pending and not any(self._lag.values()))
+                if ends is not None and not self._pending and self._reached(ends):
+                    break
+            while self._pending:
+                self._commit(self._pending[0])
+                self._pending.popleft()
+            if ends is not None and not stop.is_set():
+                for report in self._grouping.finish():
+                    self._observe(report)
+        finally:
+            self._running = False
+
+    def _fill(self, stop: threading.Event) -> None:
+        """Read batches ahead, as long as the queue has room and there is something to read."""
+        ahead = self._settings.ahead if self._pool.workers else 1
+        while len(self._pending) < ahead and not stop.is_set():
+            batch = self._read(wait=not self._pending)
+            if batch is None:
+                return
+            self._pending.append(batch)
+
+    def _read(self, *, wait: bool) -> _Pending | None:
+        """One batch, cut by count, bytes and age; None where nothing has arrived."""
+        settings = self._settings
+        arrivals: list[Arrival] = []
+        size, first = 0, self._clock()
+        timeout = settings.poll_wait if wait else 0.0
+        while len(arrivals) < settings.batch_records and size < settings.batch_bytes:
+            records = self._source.poll(settings.batch_records - len(arrivals), timeout)
+            if not records:
+                break
+            if not arrivals:
+                first = self._clock()
+            for record in records:
+                size += len(record.value or b"")
+                arrivals.append(Arrival(record, decode(record, settings.limits)))
+            timeout = 0.0
+            if self._clock() - first >= settings.batch_age:
+                break
+        self._lag = self._source.lag()
+        if not arrivals:
+            return None
+        oldest = min(first, *(arrival.record.timestamp / 1000 for arrival in arrivals))
+        documents = self._documents(arrivals)
+        future = self._pool.submit(documents)
+        return _Pending(arrivals, size, first, oldest, future, documents)
+
+    def _documents(self, arrivals: Sequence[Arrival]) -> list[Document]:
+        """What to analyse, as far as can be told before the batches ahead are committed."""
+        return self._writer.plan(arrivals).documents
+
+    def _commit(self, batch: _Pending) -> None:
+        started = self._clock()
+        done = batch.future.result()
+        analyses = {
+            (document.id, document.content_hash()): analysis
+            for document, analysis in zip(batch.documents, done, strict=True)
+        }
+        plan = self._writer.plan(batch.arrivals)
+        keyed = {document.id: (document.id, document.content_hash()) for document in plan.documents}
+        # Between reading ahead and now another batch may have changed what is new.
+        missing = [d for d in plan.documents if keyed[d.id] not in analyses]
+        if missing:
+            for document, analysis in zip(
+                missing, self._pool.submit(missing).result(), strict=True
+            ):
+                analyses[keyed[document.id]] = analysis
+        analyzed = self._clock()
+        report = self._writer.commit(plan, {key: analyses[at] for key, at in keyed.items()})
+        committed = self._clock()
+        self._batches += 1
+        self._records += len(batch.arrivals)
+        self._observe(
+            BatchReport(
+                generation=report,
+                records=len(batch.arrivals),
+                bytes=batch.bytes,
+                waited=started - batch.read_at,
+                analyzed=analyzed - started,
+                committed=committed - analyzed,
+                freshness=max(0.0, committed - batch.oldest),
+                lag=sum(self._lag.values()),
+            )
+        )
+
+    def _step(self, *, idle: bool) -> None:
+        report = self._grouping.step(idle=idle)
+        if report is not None:
+            self._observe(report)
+
+    def _reached(self, ends: Mapping[tuple[str, int], int]) -> bool:
+        positions = self._writer.positions
+        return all(positions.get(partition, 0) >= end for partition, end in ends.items())
