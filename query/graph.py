@@ -1,0 +1,150 @@
+"""The chunk-concept graph of one snapshot as the ranking needs it: matrices and their weights."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from index.snapshot import Snapshot
+from index.types import BoolArray, Float32Array, Int32Array, Int64Array
+
+NONE = -1
+
+
+@dataclass(frozen=True)
+class SearchGraph:
+    """What follows from a snapshot alone, made once and shared by its questions.
+
+    Nothing here is copied from the snapshot; the sparse matrices are its own.
+    """
+
+    snapshot: Snapshot
+
+    @cached_property
+    def chunks(self) -> csr_matrix:
+        """float32[rows, concepts]: what each chunk names."""
+        return self.snapshot.chunk_concepts
+
+    @cached_property
+    def titles(self) -> csr_matrix:
+        """float32[document_rows, concepts]: what each document's title names."""
+        return self.snapshot.title_concepts
+
+    @cached_property
+    def documents_alive(self) -> BoolArray:
+        """bool[document_rows]: documents with a living chunk."""
+        return self._chunks_of_document > 0
+
+    @cached_property
+    def _chunks_of_document(self) -> Float32Array:
+        """float32[document_rows]: living chunks of each document."""
+        snapshot = self.snapshot
+        counts = np.bincount(
+            snapshot.chunk_document[snapshot.alive], minlength=len(snapshot.documents)
+        )
+        return counts.astype(np.float32)
+
+    @cached_property
+    def chunk_degree(self) -> Float32Array:
+        """float32[concepts]: living chunks that name a concept (its frequency f)."""
+        return self.snapshot.frequency.astype(np.float32)
+
+    @cached_property
+    def title_degree(self) -> Float32Array:
+        """float32[concepts]: living documents whose title names a concept."""
+        return np.asarray(self.titles.T @ self.documents_alive.astype(np.float32), np.float32)
+
+    @cached_property
+    def titled_chunks(self) -> Float32Array:
+        """float32[concepts]: living chunks under a title that names a concept."""
+        return np.asarray(self.titles.T @ self._chunks_of_document, np.float32)
+
+    @cached_property
+    def idf(self) -> Float32Array:
+        """float32[concepts]: log((M + 1) / (n + 1/2)), at least 0, M chunks, n that hold one."""
+        total = np.count_nonzero(self.snapshot.alive)
+        n = self.chunk_degree + self.titled_chunks
+        return np.maximum(np.log((total + 1) / (n + 0.5)), 0).astype(np.float32)
+
+    @cached_property
+    def known(self) -> BoolArray:
+        """bool[concepts]: concepts that some living chunk or title names."""
+        return (self.chunk_degree > 0) | (self.title_degree > 0)
+
+    @cached_property
+    def chunk_weight(self) -> Float32Array:
+        """float32[rows]: the idf that a chunk's concepts have together."""
+        return np.asarray(self.chunks @ self.idf, np.float32)
+
+    @cached_property
+    def title_weight(self) -> Float32Array:
+        """float32[document_rows]: the idf that a title's concepts have together."""
+        return np.asarray(self.titles @ self.idf, np.float32)
+
+    @cached_property
+    def memberships(self) -> tuple[Int64Array, ...]:
+        """For each level from C0 down: int64[concepts], the community of each, or -1."""
+        return community_levels(self.snapshot)
+
+    @cached_property
+    def children(self) -> dict[int, list[int]]:
+        """The communities below each one, the root (0) included."""
+        below: dict[int, list[int]] = {}
+        hierarchy = self.snapshot.hierarchy
+        for child, parent in zip(hierarchy.ids.tolist(), hierarchy.parent.tolist(), strict=True):
+            if child != parent:
+                below.setdefault(parent, []).append(child)
+        return below
+
+    def concepts_of(self, row: int) -> Int32Array:
+        """The concept numbers of a chunk row."""
+        start, end = self.chunks.indptr[row], self.chunks.indptr[row + 1]
+        return self.chunks.indices[start:end]
+
+    def rows_of_document(self, document_row: int) -> Int64Array:
+        """The living chunk rows of a document row, in order."""
+        of = self.snapshot.chunk_document
+        first, last = np.searchsorted(of, [document_row, document_row + 1])
+        rows = np.arange(first, last)
+        return rows[self.snapshot.alive[first:last]]
+
+
+def community_levels(snapshot: Snapshot) -> tuple[Int64Array, ...]:
+    """For each level from C0 down: int64[concepts], the community of each concept, or -1."""
+    hierarchy = snapshot.hierarchy
+    if not len(hierarchy.ids):
+        return ()
+    depth = int(hierarchy.level.max())
+    parent_at = np.searchsorted(hierarchy.ids, hierarchy.parent)
+    parent_at = np.minimum(parent_at, len(hierarchy.ids) - 1)
+    inside = hierarchy.leaf >= 0
+    at = np.searchsorted(hierarchy.ids, np.where(inside, hierarchy.leaf, hierarchy.ids[0]))
+    level = np.where(inside, hierarchy.level[at], NONE)
+    levels = []
+    for wanted in range(depth, -1, -1):
+        held = level == wanted
+        levels.append(np.where(held, hierarchy.ids[at], NONE))
+        at = np.where(held, parent_at[at], at)
+        level = np.where(held, wanted - 1, level)
+    return tuple(reversed(levels))
+
+
+class GraphCache:
+    """The graphs of the newest snapshots that were asked for; safe across threads."""
+
+    def __init__(self, keep: int = 2) -> None:
+        self._keep = keep
+        self._lock = Lock()
+        self._graphs: list[SearchGraph] = []
+
+    def of(self, snapshot: Snapshot) -> SearchGraph:
+        """The graph of a snapshot, made at first use."""
+        with self._lock:
+            for graph in self._graphs:
+                if graph.snapshot is snapshot:
+                    return graph
+            graph = SearchGraph(snapshot)
+            self._graphs = [graph, *self._graphs][: self._keep]
+            return graph

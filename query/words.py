@@ -1,0 +1,107 @@
+"""Words of a question: which of them carry meaning, and which look like names."""
+
+import re
+from collections.abc import Iterator
+
+WORD = re.compile(r"[^\W_]+(?:[-'\u2019./&][^\W_]+)*")
+"""A word with inner hyphens, apostrophes, dots and slashes: ``Abdul-Aziz``, ``SYN-REP-1234``."""
+
+_POSSESSIVE = re.compile(r"['\u2019]s?$", re.IGNORECASE)
+
+_ASKING = """
+    a about above after again against all also am among an and any are as at be because been before
+    being between both but by can could did do does doing down during each either else ever every
+    for from further get give go had has have having he her here hers him his how i if in into is it
+    its just know let like many may me might more most much must my neither no nor not now of off on
+    once one only or other our out over own per please same say says she should since so some such
+    than that the their theirs them then there these they this those through to too under until up
+    upon us very was we were what when where whether which while who whom whose why will with within
+    without would you your yours tell show list find describe explain
+"""
+STOP_WORDS = frozenset(_ASKING.split())
+"""English words that ask but do not say what about; other languages lose nothing by them."""
+
+_BROAD = """
+    main major key top overall overview theme themes topic topics subject subjects trend trends
+    issue issues story stories event events news happening happened happen summary summarise
+    summarize discussed discuss talked reported report reports recurring common general biggest
+    important corpus collection documents dataset articles article everything anything something
+    new latest recent recently current currently today week month year covered coverage cover
+"""
+BROAD_WORDS = frozenset(_BROAD.split())
+"""Words of questions about the whole rather than about a thing in it."""
+
+
+def words(text: str) -> list[str]:
+    """The words of a text as written, possessive endings removed."""
+    return [_POSSESSIVE.sub("", found.group()) for found in WORD.finditer(text)]
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """The distinct words of a question that are worth looking up, in order, lower case."""
+    found = dict.fromkeys(word.lower() for word in words(text))
+    content = tuple(word for word in found if word not in STOP_WORDS)
+    return content or tuple(found)
+
+
+def is_broad(text: str) -> bool:
+    """Whether a question asks about the whole: nothing in it but broad words, and at least one."""
+    content = [word.lower() for word in words(text) if word.lower() not in STOP_WORDS]
+    return bool(content) and all(word in BROAD_WORDS for word in content)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Spans that look like names or identifiers, in order, distinct.
+
+    A run of capitalised words (small words such as "of" may stand inside), or a word with a
+    digit and a letter, or one with a capital inside. A capitalised word that opens a sentence
+    counts only where it cannot be an ordinary word: another capitalised word follows, or it is
+    not written in title case.
+    """
+    return tuple(dict.fromkeys(_name_spans(text)))
+
+
+_INSIDE = frozenset({"of", "the", "de", "la", "von", "van", "bin", "al", "del", "di", "and"})
+
+
+def _name_spans(text: str) -> Iterator[str]:
+    found = list(WORD.finditer(text))
+    at = 0
+    while at < len(found):
+        if not _looks_named(text, found[at]):
+            at += 1
+            continue
+        last, ahead = at, at + 1
+        while ahead < len(found) and _adjacent(text, found[ahead - 1], found[ahead]):
+            word = found[ahead].group()
+            if _capital(word):
+                last = ahead
+            elif word not in _INSIDE or ahead - last > 2:  # noqa: PLR2004  "of the" may join
+                break
+            ahead += 1
+        span = text[found[at].start() : found[last].end()]
+        if last > at or not _opens_sentence(text, found[at].start()) or not span.istitle():
+            yield _POSSESSIVE.sub("", span)
+        at = last + 1
+
+
+def _looks_named(text: str, found: re.Match[str]) -> bool:
+    word = found.group()
+    if _opens_sentence(text, found.start()) and word.lower() in STOP_WORDS:
+        return False
+    return _capital(word) and (len(word) > 1 or word.isdigit())
+
+
+def _capital(word: str) -> bool:
+    mixed = any(c.isdigit() for c in word) and any(c.isalpha() for c in word)
+    return word[0].isupper() or mixed or any(c.isupper() for c in word[1:])
+
+
+def _opens_sentence(text: str, start: int) -> bool:
+    before = text[:start].rstrip(" \"'\u201c\u2018(\u00bf\u00a1")
+    return not before or before[-1] in ".!?:;\n"
+
+
+def _adjacent(text: str, left: re.Match[str], right: re.Match[str]) -> bool:
+    gap = text[left.end() : right.start()]
+    return gap.strip() == "" and not left.group().endswith(("'s", "\u2019s"))
