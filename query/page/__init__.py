@@ -1,0 +1,1 @@
+"""The page at ``/``: plain files, served as they are; nothing to build, nothing from elsewhere."""

@@ -1,0 +1,202 @@
+"""The JSON of questions and answers: the frozen types, field by field, under the same names.
+
+Times become ISO 8601 in UTC, ids strings, positions lists. Within ``/v1`` fields are only added.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, overload
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
+
+from index.types import from_millis
+from query.service.times import MOMENT
+from query.types import Mode, Outcome, Stopped, TimeAxis
+
+
+@overload
+def when(millis: int) -> datetime: ...
+@overload
+def when(millis: None) -> None: ...
+def when(millis: int | None) -> datetime | None:
+    """The moment of milliseconds since 1970, where there is one."""
+    return None if millis is None else from_millis(millis)
+
+
+def _moment(value: Any) -> Any:
+    return from_millis(value) if isinstance(value, int) else value
+
+
+def _positions(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    return [
+        {"topic": topic, "partition": partition, "offset": offset}
+        for (topic, partition), offset in sorted(value.items())
+    ]
+
+
+Moment = Annotated[datetime, BeforeValidator(_moment)]
+"""Milliseconds since 1970 inside, ISO 8601 in UTC outside."""
+Identifier = Annotated[str, BeforeValidator(str)]
+"""A number inside, a string outside, so that no client counts with it."""
+JsonScalar = str | int | float | bool | None
+
+
+class Model(BaseModel):
+    """Base of the responses: built from the frozen types by attribute."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class PositionModel(Model):
+    """A stream position: the next offset of a partition."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+Positions = Annotated[list[PositionModel], BeforeValidator(_positions)]
+
+
+class SearchRequest(BaseModel):
+    """A question with its budget and filters; filters hold before anything is ranked."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(description="The question, in any language", min_length=1)
+    budget: StrictInt | None = Field(
+        default=None,
+        description="Relevance tests that may be spent; the service's default when left out",
+        json_schema_extra={"minimum": 1},
+    )
+    mode: Mode = Field(default=Mode.LAZY, description="The method, or a baseline beside it")
+    since: str | None = Field(default=None, description=f"First moment: {MOMENT}")
+    until: str | None = Field(default=None, description=f"First moment after: {MOMENT}")
+    time: TimeAxis = Field(
+        default=TimeAxis.EVENT, description="The time that since and until speak of"
+    )
+    source: list[str] = Field(default_factory=list, description="Only these sources")
+    lang: list[str] = Field(default_factory=list, description="Only these languages")
+    where: dict[str, JsonScalar] = Field(
+        default_factory=dict, description="Only documents whose metadata has these values"
+    )
+
+
+class CitationModel(Model):
+    """A quoted sentence: ``quote`` is the document's text from ``start`` to ``end``."""
+
+    document_id: str
+    chunk_id: str
+    start: int
+    end: int
+    quote: str
+    title: str
+    source: str
+    url: str
+    published_at: Moment | None
+    observed_at: Moment
+
+
+class ClaimModel(Model):
+    """A statement; ``citations`` are numbers, from 1, into the answer's citations."""
+
+    text: str
+    citations: list[int]
+    community: Identifier
+    score: float
+
+
+class StageCostModel(Model):
+    """What one stage of the search has spent."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    relevance_tests: int
+    remembered: int
+    seconds: float
+
+
+class SearchedModel(Model):
+    """What stood to be searched after the filters."""
+
+    documents: int
+    chunks: int
+    since: Moment | None
+    until: Moment | None
+    newest_arrival: Moment | None
+
+
+class FoundModel(Model):
+    """A document of the final ranking, best first."""
+
+    document_id: str
+    title: str
+    score: float
+    tested: bool
+    relevant: bool
+
+
+class AnswerModel(Model):
+    """An answer: ``answer`` cites by ``[n]``, n counting ``citations`` from 1."""
+
+    question: str
+    answer: str = Field(validation_alias="text")
+    outcome: Outcome
+    stopped: Stopped
+    citations: list[CitationModel]
+    claims: list[ClaimModel]
+    ranking: list[FoundModel]
+    searched: SearchedModel
+    ledger: dict[str, StageCostModel]
+    budget: int
+    assessor: str
+    mode: Mode
+    generation: int
+    watermark: Moment
+    positions: Positions
+    subqueries: list[str]
+    degraded: list[str]
+
+
+class OperationsModel(Model):
+    """How the process and its stream are doing; null where it is not known here."""
+
+    version: str
+    collection: str
+    role: str
+    assessor: str
+    uptime_seconds: float
+    documents_per_second: float | None
+    generations_per_minute: float | None
+    queue_depth: int | None
+    queue_bytes: int | None
+    rejects: dict[str, int] = Field(description="Rejected records by reason")
+    dead_letters_pending: int | None
+    memory_bytes: int | None
+    store_bytes: int | None
+    wal_bytes: int | None
+    degraded: list[str]
+
+
+class StatusModel(Model):
+    """The index and the stream that feeds it."""
+
+    generation: int
+    documents: int
+    chunks: int
+    concepts: int
+    edges: int
+    communities: dict[int, int] = Field(description="Communities of each level, 0 for C0")
+    modularity: dict[int, float] = Field(description="Modularity of each level")
+    positions: Positions
+    lag: int | None = Field(description="Records of the source not yet read")
+    freshness_seconds: float | None = Field(
+        description="Age of the oldest record not yet searchable; 0 when idle"
+    )
+    committed_at: Moment | None
+    watermark: Moment | None
+    newest_arrival: Moment | None
+    operations: OperationsModel

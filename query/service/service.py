@@ -1,0 +1,112 @@
+"""What the HTTP application is given: its ports, its limits, and what it reports."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import uuid4
+
+from index.types import Millis
+from index.view import SnapshotSource
+from query.service.status import StatusReport
+from query.types import Question, SearchEvent
+
+
+class Searcher(Protocol):
+    """What answers a question; ``query.search.Engine`` and the tests' own."""
+
+    def search(self, question: Question) -> Iterator[SearchEvent]:
+        """Search; the last event carries the answer. Closing the iterator stops the search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on what a client may ask for.
+
+    ``running_searches`` run at once and ``waiting_searches`` more may wait; beyond that a
+    question is refused with 429. ``rate`` is requests a second for one client (key or address)
+    below ``/v1``, ``burst`` how many may come at once. ``body_seconds`` bounds the time in which
+    a body must have arrived. Sizes in bytes or characters as named.
+    """
+
+    question_characters: int = 2_000
+    body_bytes: int = 64 * 1024
+    body_seconds: float = 10.0
+    default_budget: int = 100
+    largest_budget: int = 10_000
+    running_searches: int = 2
+    waiting_searches: int = 32
+    search_seconds: float = 110.0
+    rate: float = 50.0
+    burst: int = 200
+    page_size: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReport:
+    """One HTTP request, done. ``route`` is the template, so that labels stay few.
+
+    ``status`` 499 means that the client hung up first. ``error`` is what was not foreseen.
+    """
+
+    request_id: str
+    method: str
+    route: str
+    status: int
+    seconds: float
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReport:
+    """One search, done. ``outcome`` and ``stopped`` are "" for one that gave no answer.
+
+    ``tests`` counts relevance tests and ``stages`` gives the seconds of each stage.
+    ``first_event_seconds`` is None for a search that told nothing.
+    """
+
+    request_id: str
+    mode: str
+    assessor: str
+    budget: int
+    outcome: str
+    stopped: str
+    tests: int
+    generation: int
+    seconds: float
+    first_event_seconds: float | None
+    stages: Mapping[str, float] = field(default_factory=dict)
+    error: Exception | None = None
+
+
+def _nothing(report: RequestReport | SearchReport) -> None:
+    del report
+
+
+def wall_clock() -> Millis:
+    """Milliseconds since 1970."""
+    return Millis(time.time_ns() // 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """All that ``create_app`` needs.
+
+    ``status`` and ``metrics`` must be cheap: they are called for every poll; ``metrics`` gives
+    the Prometheus text exposition. ``observe`` gets one report for each unit of work, from any
+    thread. ``keys`` are the accepted API keys, none for an open service. ``hosts``
+    are the accepted ``Host`` names (without port), none for any: a service on loopback without a
+    key names them, so that a foreign web page cannot reach it by rebinding its own name.
+    """
+
+    engine: Searcher
+    source: SnapshotSource
+    status: Callable[[], StatusReport]
+    metrics: Callable[[], bytes]
+    observe: Callable[[RequestReport | SearchReport], None] = _nothing
+    keys: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    clock: Callable[[], Millis] = wall_clock
+    stopwatch: Callable[[], float] = time.monotonic
+    new_id: Callable[[], str] = lambda: uuid4().hex

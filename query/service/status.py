@@ -1,0 +1,59 @@
+"""What the service tells of the running index; whoever puts it together fills it in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from index.types import Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """What the operations view shows; ``None`` and "" mean not known in this process.
+
+    ``documents_per_second`` and ``generations_per_minute`` are means over the last minute.
+    ``queue_depth`` counts records read and not yet committed, ``queue_bytes`` their bytes.
+    ``rejects`` counts rejected records by reason since the store began. Sizes are in bytes.
+    """
+
+    version: str = ""
+    collection: str = "default"
+    role: str = ""
+    assessor: str = ""
+    uptime_seconds: float = 0.0
+    documents_per_second: float | None = None
+    generations_per_minute: float | None = None
+    queue_depth: int | None = None
+    queue_bytes: int | None = None
+    rejects: Mapping[str, int] = field(default_factory=dict)
+    dead_letters_pending: int | None = None
+    memory_bytes: int | None = None
+    store_bytes: int | None = None
+    wal_bytes: int | None = None
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """One look at the index and the stream that feeds it.
+
+    ``communities`` counts the communities of each level from C0 (0 stands for C0),
+    ``modularity`` by the same levels. ``positions``: next offset by (topic, partition).
+    ``lag`` counts records of the source not yet read, None where the source cannot tell.
+    ``freshness_seconds`` is the age of the oldest record not yet searchable, 0 when idle, None
+    where it is not known. Times are milliseconds since 1970, None before the first generation.
+    """
+
+    generation: int
+    documents: int
+    chunks: int
+    concepts: int
+    edges: int
+    communities: Mapping[int, int]
+    modularity: Mapping[int, float]
+    positions: Mapping[tuple[str, int], int]
+    lag: int | None
+    freshness_seconds: float | None
+    committed_at: Millis | None = None
+    watermark: Millis | None = None
+    newest_arrival: Millis | None = None
+    operations: Operations = field(default_factory=Operations)

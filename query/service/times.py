@@ -1,0 +1,34 @@
+"""Moments as clients write them."""
+
+import re
+from datetime import UTC, datetime
+
+from index.types import Millis, to_millis
+from query.errors import BadFilterError
+
+_UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_SPAN = re.compile(r"(\d{1,6})([smhdw])\Z")
+
+MOMENT = "ISO 8601 (UTC where it names no zone), or a span before now such as 90m, 24h, 7d, 2w"
+
+
+def span(text: str) -> Millis | None:
+    """The milliseconds of a span such as ``24h``; None where it is no span."""
+    found = _SPAN.match(text.strip())
+    return None if found is None else Millis(int(found[1]) * _UNITS[found[2]])
+
+
+def moment(text: str, now: Millis) -> Millis:
+    """Milliseconds since 1970 of a moment; spans count back from ``now``.
+
+    Raises:
+        BadFilterError: it is neither a span nor an ISO 8601 time.
+    """
+    back = span(text)
+    if back is not None:
+        return Millis(now - back)
+    try:
+        when = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise BadFilterError(f"{text[:80]!r} is no time: give {MOMENT}.") from None
+    return to_millis(when if when.tzinfo else when.replace(tzinfo=UTC))
