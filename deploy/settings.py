@@ -62,14 +62,14 @@ class Settings(BaseSettings):
         "Topic", 2 * MIB, "Largest message; a larger one is rejected.", "bytes", ge=KIB
     )
 
-    batch_documents: int = _setting(
-        "Batches", 200, "Documents after which a batch is closed.", "documents", ge=1
+    batch_records: int = _setting(
+        "Batches", 200, "Records after which a batch is closed.", "records", ge=1
     )
     batch_bytes: int = _setting(
         "Batches", 4 * MIB, "Bytes after which a batch is closed.", "bytes", ge=KIB
     )
     batch_age: float = _setting(
-        "Batches", 0.25, "Age of its first record at which a batch is closed.", "seconds", gt=0
+        "Batches", 0.2, "Age of its first record at which a batch is closed.", "seconds", gt=0
     )
 
     workers: int = _setting(

@@ -1,0 +1,44 @@
+"""The commands in their groups."""
+
+from typing import Annotated
+
+import typer
+
+from deploy.cli import demo, machine, producing, reading, running, upkeep
+
+app = typer.Typer(
+    name="tidegraph",
+    help="A LazyGraphRAG index kept live over a stream of documents.",
+    epilog="Settings come from flags, then TIDEGRAPH_* variables, then tidegraph.toml.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for panel, commands in {
+    "Run": (running.run, running.index, running.serve, producing.produce),
+    "Ask": (reading.ask, reading.new, reading.status),
+    "Look after": (upkeep.verify, upkeep.reindex, upkeep.dead_letters),
+    "This machine": (machine.warmup, machine.doctor, machine.config, demo.demo),
+}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"tidegraph {version('tidegraph')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the release."),
+    ] = False,
+) -> None:
+    """A LazyGraphRAG index kept live over a stream of documents."""

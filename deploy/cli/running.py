@@ -1,0 +1,139 @@
+"""Commands that run until they are stopped: run, index, serve."""
+
+from typing import Annotated
+
+import typer
+
+from deploy.cli.options import (
+    STREAM,
+    Anonymous,
+    ApiKeys,
+    Config,
+    Data,
+    Format,
+    Host,
+    Only,
+    Port,
+    Sets,
+    Source,
+    Topic,
+    Workers,
+)
+
+INTERRUPTED = 130
+
+
+def run(
+    *,
+    topic: Topic = None,
+    source: Source = None,
+    form: Format = "documents",
+    only: Only = None,
+    workers: Workers = None,
+    host: Host = None,
+    port: Port = None,
+    api_key: ApiKeys = None,
+    allow_anonymous: Anonymous = None,
+    data: Data = None,
+    config: Config = None,
+    sets: Sets = None,
+) -> None:
+    """Run everything in one process: read the stream, keep the index, answer and serve the page.
+
+    Reads the embedded log in the data directory, or follows a file. Stops on Ctrl-C or SIGTERM,
+    after what was read is committed.
+    """
+    from deploy import process, runtime
+    from deploy.assembly import Origin
+    from deploy.cli import session
+
+    settings = session.begin(
+        {
+            "topic": topic,
+            "workers": workers,
+            "host": host,
+            "port": port,
+            "api_keys": tuple(api_key) if api_key else None,
+            "allow_anonymous": allow_anonymous,
+            "data": data,
+        },
+        config=config,
+        sets=sets,
+    )
+    origin = Origin(source, form, session.pairs(only, "--only"), follow=True)
+    with process.stop_on_signals() as stop, runtime.embedded(settings, origin, stop) as running:
+        session.console(error=True).print(f"serving at {running.url}, data in {settings.data}")
+        running.wait()
+
+
+def index(
+    *,
+    source: Source = None,
+    form: Format = "documents",
+    only: Only = None,
+    topic: Topic = None,
+    until_end: Annotated[
+        bool,
+        typer.Option(
+            "--until-end", help="Stop at the end that the stream has now.", rich_help_panel=STREAM
+        ),
+    ] = False,
+    workers: Workers = None,
+    data: Data = None,
+    config: Config = None,
+    sets: Sets = None,
+) -> None:
+    """Keep the index alone, without the service: the writer of `tidegraph serve`.
+
+    Starts where the store stands; a second run over the same file reads only what is new.
+    """
+    from deploy import process, runtime
+    from deploy.assembly import Origin
+    from deploy.cli import progress, session
+
+    settings = session.begin(
+        {"topic": topic, "workers": workers, "data": data},
+        config=config,
+        sets=sets,
+        quiet=until_end,
+    )
+    origin = Origin(source, form, session.pairs(only, "--only"), follow=not until_end)
+    with process.stop_on_signals() as stop:
+        with progress.indexing(until_end) as told:
+            report = runtime.index(settings, origin, stop, until_end=until_end, told=told)
+        session.console(error=True).print(report)
+        if stop.is_set() and until_end:
+            raise typer.Exit(INTERRUPTED)
+
+
+def serve(
+    *,
+    host: Host = None,
+    port: Port = None,
+    api_key: ApiKeys = None,
+    allow_anonymous: Anonymous = None,
+    data: Data = None,
+    config: Config = None,
+    sets: Sets = None,
+) -> None:
+    """Answer questions and serve the page over an index that another process keeps.
+
+    Any number may serve one data directory.
+    """
+    from deploy import process, runtime
+    from deploy.cli import session
+
+    settings = session.begin(
+        {
+            "host": host,
+            "port": port,
+            "api_keys": tuple(api_key) if api_key else None,
+            "allow_anonymous": allow_anonymous,
+            "data": data,
+        },
+        config=config,
+        sets=sets,
+    )
+    with process.stop_on_signals() as stop, runtime.serving(settings, stop) as running:
+        session.console(error=True).print(f"serving at {running.url}, data in {settings.data}")
+        running.wait()

@@ -1,0 +1,106 @@
+"""Commands that look after an index: verify, reindex, dead-letters."""
+
+from typing import Annotated
+
+import typer
+
+from deploy.cli.options import Config, Data, Json, Sets, Workers
+
+FAILED = 1
+
+
+def verify(
+    *,
+    as_json: Json = False,
+    data: Data = None,
+    config: Config = None,
+    sets: Sets = None,
+) -> None:
+    """Rebuild the counts from the stored documents and compare, and check every invariant.
+
+    Safe beside a running writer. Ends with 0 only if everything holds.
+    """
+    from dataclasses import asdict
+
+    from deploy.cli import session, show
+    from index.verify import verify as verify_store
+
+    settings = session.begin({"data": data}, config=config, sets=sets, quiet=True)
+    err = session.console(error=True)
+    report = verify_store(settings.data, lambda text: err.print(f"{text} ..."))
+    if as_json:
+        session.print_json(
+            {
+                "generation": report.generation,
+                "ok": report.ok,
+                "checks": [asdict(check) for check in report.checks],
+            }
+        )
+    else:
+        out = session.console()
+        show.checks(out, [(check.name, check.ok, check.detail) for check in report.checks])
+        held = sum(check.ok for check in report.checks)
+        out.print(f"generation {report.generation}: {held} of {len(report.checks)} checks hold")
+    if not report.ok:
+        raise typer.Exit(FAILED)
+
+
+def reindex(
+    *,
+    workers: Workers = None,
+    data: Data = None,
+    config: Config = None,
+    sets: Sets = None,
+) -> None:
+    """Build the index anew from its stored text, with the settings that are in force now.
+
+    Works beside the live index and takes its place at the end; the former one is kept as it was
+    until then. Where only the embedder changed, texts are only embedded again.
+    """
+    from deploy import assembly
+    from deploy.cli import progress, session
+
+    settings = session.begin(
+        {"workers": workers, "data": data}, config=config, sets=sets, quiet=True
+    )
+    with progress.counting("documents") as told:
+        report = assembly.reindex(settings, told)
+    session.console(error=True).print(report)
+
+
+def dead_letters(
+    *,
+    ids: Annotated[list[int] | None, typer.Argument(metavar="[ID]...", help="Only these.")] = None,
+    replay: Annotated[
+        bool,
+        typer.Option("--replay", help="Publish them to the topic again, bytes as they came."),
+    ] = False,
+    reason: Annotated[
+        str | None, typer.Option("--reason", help="Only those rejected for this reason.")
+    ] = None,
+    after: Annotated[int, typer.Option("--after", metavar="ID", help="Only later ones.")] = 0,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 50,
+    show_bytes: Annotated[
+        bool, typer.Option("--bytes", help="Show the original bytes, too.")
+    ] = False,
+    as_json: Json = False,
+    data: Data = None,
+    config: Config = None,
+    sets: Sets = None,
+) -> None:
+    """List the records that were rejected, with reason and original bytes, or replay them."""
+    from deploy import dead_letters as letters
+    from deploy.cli import session
+
+    settings = session.begin({"data": data}, config=config, sets=sets, quiet=True)
+    found = letters.find(settings.data, ids=ids, reason=reason, after=after, limit=limit)
+    out = session.console()
+    if replay:
+        published = letters.replay(settings, found)
+        out.print(f"{published} published to the topic again")
+    elif as_json:
+        session.print_json([letters.as_json(letter) for letter in found])
+    else:
+        for letter in found:
+            out.print(letters.as_line(letter, with_bytes=show_bytes))
+        out.print(letters.summary(settings.data))

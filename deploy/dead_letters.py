@@ -1,0 +1,91 @@
+"""Dead letters: listed from the store, replayed by publishing them to the topic again."""
+
+import base64
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from deploy.errors import UsageError
+from deploy.settings import Settings
+from index.store import dead_letters
+from index.store.connection import STORE_NAME, open_readonly, translated
+from index.store.dead_letters import DeadLetter
+from index.types import from_millis
+
+
+def find(
+    directory: Path,
+    *,
+    ids: Sequence[int] | None = None,
+    reason: str | None = None,
+    after: int = 0,
+    limit: int = 50,
+) -> list[DeadLetter]:
+    """The dead letters asked for, oldest first. Raises ``UsageError`` for an id that is none."""
+    with closing(_open(directory)) as connection, translated(directory / STORE_NAME):
+        if not ids:
+            return dead_letters.read(connection, after=after, limit=limit, reason=reason)
+        found = dead_letters.by_ids(connection, ids)
+    missing = set(ids) - {letter.id for letter in found}
+    if missing:
+        raise UsageError(f"no dead letter has the id {', '.join(map(str, sorted(missing)))}")
+    return found
+
+
+def summary(directory: Path) -> str:
+    """How many there are for each reason."""
+    with closing(_open(directory)) as connection, translated(directory / STORE_NAME):
+        counts = dead_letters.counts(connection)
+    if not counts:
+        return "no dead letters"
+    parts = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(counts.items()))
+    return f"{sum(counts.values()):,} dead letters ({parts})"
+
+
+def replay(settings: Settings, letters: Sequence[DeadLetter]) -> int:
+    """Publish dead letters to the topic again, key, value and headers as they came."""
+    from deploy import assembly  # noqa: PLC0415  listing needs no producer
+
+    with assembly.producer(settings) as producer:
+        for letter in letters:
+            record = letter.record
+            producer.publish(record.position.topic, record.key, record.value, record.headers)
+    return len(letters)
+
+
+def as_json(letter: DeadLetter) -> dict[str, Any]:
+    """A dead letter with its bytes in base 64."""
+    record = letter.record
+    return {
+        "id": letter.id,
+        "reason": letter.reason,
+        "detail": letter.detail,
+        "rejected_at": from_millis(letter.rejected_at).isoformat(),
+        "topic": record.position.topic,
+        "partition": record.position.partition,
+        "offset": record.position.offset,
+        "key": _base64(record.key),
+        "value": _base64(record.value),
+        "headers": [[name, _base64(value)] for name, value in record.headers],
+    }
+
+
+def as_line(letter: DeadLetter, *, with_bytes: bool) -> str:
+    """A dead letter on one line, and its bytes, escaped, on a second one."""
+    at = letter.record.position
+    line = (
+        f"{letter.id}  {letter.reason}  {at.topic}[{at.partition}]@{at.offset}  "
+        f"{from_millis(letter.rejected_at):%Y-%m-%d %H:%M:%S}  {json.dumps(letter.detail)[1:-1]}"
+    )
+    return f"{line}\n    {letter.record.value!r}" if with_bytes else line
+
+
+def _base64(value: bytes | None) -> str | None:
+    return None if value is None else base64.b64encode(value).decode("ascii")
+
+
+def _open(directory: Path) -> sqlite3.Connection:
+    return open_readonly(directory / STORE_NAME)

@@ -1,0 +1,84 @@
+"""The process: its signals, its memory, and where compiled kernels are kept."""
+
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+KERNEL_VARIABLE = "NUMBA_CACHE_DIR"
+
+
+class Stop(threading.Event):
+    """Set by the first SIGTERM or SIGINT; ``signal`` says which."""
+
+    signal: int | None = None
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[Stop]:
+    """Give an event that SIGTERM and SIGINT set; a second SIGINT interrupts at once."""
+    stop = Stop()
+
+    def handle(number: int, _: FrameType | None) -> None:
+        if stop.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stop.signal = number
+        stop.set()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def keep_kernels(data: Path) -> str | None:
+    """Choose where numba keeps compiled kernels, before it is imported.
+
+    ``NUMBA_CACHE_DIR`` where it is set; else the user's cache directory, so that every data
+    directory shares it; else beside the data. numba itself keys what it keeps by the
+    processor's model and the source. Returns a warning where nothing can be kept.
+    """
+    if os.environ.get(KERNEL_VARIABLE):
+        return None
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111  may not exist
+    places = [Path(home) / "tidegraph" / "kernels"]
+    if data.is_dir():
+        places.append(data / "kernels")
+    for directory in places:
+        if _writable(directory):
+            os.environ[KERNEL_VARIABLE] = str(directory)
+            return None
+    os.environ[KERNEL_VARIABLE] = tempfile.mkdtemp(prefix="tidegraph-kernels-")
+    return (
+        "compiled kernels cannot be kept: neither the user's cache directory nor the data "
+        f"directory is writable; every start will compile (set {KERNEL_VARIABLE})"
+    )
+
+
+def _writable(directory: Path) -> bool:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            return True
+    except OSError:
+        return False
+
+
+def memory_bytes() -> int:
+    """Resident memory of this process and its children, shared pages counted once for each."""
+    import psutil  # noqa: PLC0415  only those who ask for figures pay for it
+
+    total = 0
+    own = psutil.Process()
+    for process in (own, *own.children(recursive=True)):
+        try:
+            total += process.memory_info().rss
+        except psutil.Error:
+            continue
+    return total

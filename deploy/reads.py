@@ -1,0 +1,106 @@
+"""Reads of the command line: from the running service, else from the store by the same routes.
+
+Without a service the same application answers in this process over a follower of the store, so
+that there is one code path and one form of every answer.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+
+from deploy import service_file
+from deploy.errors import ServiceError, UsageError
+from deploy.settings import Settings
+
+NOT_FOUND = 404
+UNAUTHORISED = 401
+UNPROCESSABLE = 422
+FIRST_ERROR = 400
+
+Follow = Callable[[Settings], Any]
+"""Gives an application over the store; ``assembly.following`` outside of tests."""
+
+
+class Reads:
+    """Asks one service; made by ``reading``."""
+
+    def __init__(self, client: httpx.AsyncClient, where: str) -> None:
+        self._client = client
+        self.where = where
+
+    async def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
+        """The JSON at a path. Raises ``ServiceError``, or ``UsageError`` for what cannot be."""
+        given = {key: value for key, value in (params or {}).items() if value is not None}
+        return await self._asked("GET", path, params=given)
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The JSON that a body is answered with; errors as ``get``."""
+        return await self._asked("POST", path, json=body)
+
+    async def _asked(self, method: str, path: str, **request: Any) -> Any:
+        try:
+            response = await self._client.request(method, path, **request)
+        except httpx.HTTPError as error:
+            reason = str(error) or type(error).__name__
+            raise ServiceError(f"{self.where} did not answer: {reason}") from error
+        if response.status_code < FIRST_ERROR:
+            return response.json()
+        raise _refused(response, self.where)
+
+
+def _refused(response: httpx.Response, where: str) -> Exception:
+    try:
+        detail = str(response.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        detail = f"{where} answered {response.status_code} {response.reason_phrase}"
+    if response.status_code == UNAUTHORISED:
+        detail += " Set TIDEGRAPH_API_KEYS (or api_keys in the settings file) to a key."
+    kind = UsageError if response.status_code in {NOT_FOUND, UNPROCESSABLE} else ServiceError
+    return kind(detail)
+
+
+@asynccontextmanager
+async def reading(settings: Settings, follow: Follow) -> AsyncIterator[Reads]:
+    """Reads of a data directory: by the service that holds it, else by the store."""
+    record = service_file.find(settings.data)
+    if record is not None:
+        headers = {}
+        if settings.api_keys:
+            headers["Authorization"] = f"Bearer {settings.api_keys[0].get_secret_value()}"
+        async with httpx.AsyncClient(
+            base_url=record.url, headers=headers, timeout=httpx.Timeout(120, connect=5)
+        ) as client:
+            yield Reads(client, f"the service at {record.url}")
+        return
+    app = follow(settings)
+    transport = httpx.ASGITransport(app=app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client,
+    ):
+        yield Reads(client, f"the store in {settings.data}")
+
+
+def read(
+    settings: Settings, follow: Follow, path: str, params: Mapping[str, Any] | None = None
+) -> Any:
+    """One ``get``, from synchronous code."""
+
+    async def asked() -> Any:
+        async with reading(settings, follow) as reads:
+            return await reads.get(path, params)
+
+    return asyncio.run(asked())
+
+
+def ask(settings: Settings, follow: Follow, body: Mapping[str, Any]) -> Any:
+    """One question, from synchronous code; the JSON of its answer."""
+
+    async def asked() -> Any:
+        async with reading(settings, follow) as reads:
+            return await reads.post("/v1/search", body)
+
+    return asyncio.run(asked())

@@ -1,0 +1,175 @@
+"""Every metric of the program, declared in one place; names, units and labels are public.
+
+Base units (seconds, bytes), ``_total`` for counters, labels from closed lists only. What stands at
+the moment of a scrape comes from a ``StatusReport``; a value that is not known is left out, so that
+an alert can tell unknown from zero.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from query.service.status import StatusReport
+
+FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+SLOW = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+
+class Metrics:
+    """The metrics with their registry; one for a process."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self.build = self._gauge("build_info", "Release that runs; always 1.", "version")
+        self.documents = self._counter(
+            "documents", "Records committed, by what they did.", "outcome"
+        )
+        self.dead_letters = self._counter("dead_letters", "Rejected records.", "reason")
+        self.chunks_added = self._counter("chunks_added", "Chunks that came.")
+        self.chunks_retracted = self._counter("chunks_retracted", "Chunks that went.")
+        self.pairs_changed = self._counter("pairs_changed", "Co-occurrences whose count changed.")
+        self.generations = self._counter("generations", "Generations committed.")
+        self.commit = self._histogram("commit_seconds", "Time of a generation's commit.", FAST)
+        self.batch = self._histogram("batch_seconds", "Time of a batch, by stage.", SLOW, "stage")
+        self.community_runs = self._counter("community_runs", "Runs that found communities.")
+        self.community_run = self._histogram(
+            "community_run_seconds", "Time of a run that finds communities.", SLOW
+        )
+        self.concepts_moved = self._counter(
+            "concepts_moved", "Concepts that changed their community."
+        )
+        self.requests = self._counter("requests", "HTTP requests.", "method", "route", "status")
+        self.request = self._histogram("request_seconds", "Time of a request.", FAST, "route")
+        self.searches = self._counter("searches", "Searches.", "mode", "outcome", "stopped")
+        self.search = self._histogram("search_seconds", "Time of a search.", FAST, "mode")
+        self.search_stage = self._histogram(
+            "search_stage_seconds", "Time of a stage of a search.", FAST, "stage"
+        )
+        self.first_event = self._histogram(
+            "search_first_event_seconds", "Time until a search told something.", FAST
+        )
+        self.relevance_tests = self._counter(
+            "relevance_tests", "Chunks tested for relevance.", "assessor"
+        )
+        self.errors = self._counter("errors", "Work that failed unforeseen.", "unit")
+
+    def follow(self, status: Callable[[], StatusReport]) -> None:
+        """Export what a status tells at each scrape. Call once."""
+        self.registry.register(_Standing(status))
+
+    def exposition(self) -> bytes:
+        """All metrics in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+    def names(self) -> set[str]:
+        """The names of all samples that may be exported, for checks of dashboards and rules."""
+        return {sample for metric in self._declared() for sample in _sample_names(metric)} | set(
+            _STANDING
+        )
+
+    def _declared(self) -> Iterator[Metric]:
+        yield from self.registry.collect()
+
+    def _counter(self, name: str, about: str, *labels: str) -> Counter:
+        return Counter(f"tidegraph_{name}", about, labels, registry=self.registry)
+
+    def _gauge(self, name: str, about: str, *labels: str) -> Gauge:
+        return Gauge(f"tidegraph_{name}", about, labels, registry=self.registry)
+
+    def _histogram(
+        self, name: str, about: str, buckets: tuple[float, ...], *labels: str
+    ) -> Histogram:
+        return Histogram(
+            f"tidegraph_{name}", about, labels, buckets=buckets, registry=self.registry
+        )
+
+
+def _sample_names(metric: Metric) -> Iterable[str]:
+    suffixes = {
+        "counter": ("_total",),
+        "histogram": ("_bucket", "_count", "_sum"),
+    }.get(metric.type, ("",))
+    return (metric.name + suffix for suffix in suffixes)
+
+
+_STANDING = {
+    "tidegraph_generation": "Number of the newest generation.",
+    "tidegraph_indexed_documents": "Documents in the newest generation.",
+    "tidegraph_indexed_chunks": "Chunks in the newest generation.",
+    "tidegraph_indexed_concepts": "Concepts in the newest generation.",
+    "tidegraph_indexed_edges": "Distinct co-occurring pairs in the newest generation.",
+    "tidegraph_committed_timestamp_seconds": "Moment of the newest generation.",
+    "tidegraph_newest_arrival_timestamp_seconds": "Moment of the newest document's arrival.",
+    "tidegraph_communities": "Communities of a level.",
+    "tidegraph_modularity": "Modularity of a level.",
+    "tidegraph_position_offset": "Next offset of a partition.",
+    "tidegraph_consumer_lag_records": "Records of the source not yet read.",
+    "tidegraph_freshness_seconds": "Age of the oldest record not yet searchable; 0 when idle.",
+    "tidegraph_queue_depth_records": "Records read and not yet committed.",
+    "tidegraph_queue_bytes": "Bytes of the records read and not yet committed.",
+    "tidegraph_dead_letters_pending": "Rejected records that wait for somebody.",
+    "tidegraph_memory_bytes": "Resident memory of the process and its workers.",
+    "tidegraph_store_bytes": "Size of the store.",
+    "tidegraph_wal_bytes": "Size of the store's write-ahead log.",
+}
+
+
+class _Standing(Collector):
+    """What stands at the moment of the scrape."""
+
+    def __init__(self, status: Callable[[], StatusReport]) -> None:
+        self._status = status
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing ahead of time, so that registering asks for no status."""
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        """The gauges whose values are known."""
+        status = self._status()
+        for name, value in _plain(status):
+            if value is not None:
+                yield GaugeMetricFamily(name, _STANDING[name], value=value)
+        for name, levels in (
+            ("tidegraph_communities", status.communities),
+            ("tidegraph_modularity", status.modularity),
+        ):
+            family = GaugeMetricFamily(name, _STANDING[name], labels=("level",))
+            for level, value in levels.items():
+                family.add_metric((str(level),), value)
+            yield family
+        offsets = GaugeMetricFamily(
+            "tidegraph_position_offset",
+            _STANDING["tidegraph_position_offset"],
+            labels=("topic", "partition"),
+        )
+        for (topic, partition), offset in status.positions.items():
+            offsets.add_metric((topic, str(partition)), offset)
+        yield offsets
+
+
+def _plain(status: StatusReport) -> Iterator[tuple[str, float | None]]:
+    yield "tidegraph_generation", status.generation
+    yield "tidegraph_indexed_documents", status.documents
+    yield "tidegraph_indexed_chunks", status.chunks
+    yield "tidegraph_indexed_concepts", status.concepts
+    yield "tidegraph_indexed_edges", status.edges
+    yield "tidegraph_committed_timestamp_seconds", _seconds(status.committed_at)
+    yield "tidegraph_newest_arrival_timestamp_seconds", _seconds(status.newest_arrival)
+    yield "tidegraph_consumer_lag_records", status.lag
+    yield "tidegraph_freshness_seconds", status.freshness_seconds
+    operations = status.operations
+    yield "tidegraph_queue_depth_records", operations.queue_depth
+    yield "tidegraph_queue_bytes", operations.queue_bytes
+    yield "tidegraph_dead_letters_pending", operations.dead_letters_pending
+    yield "tidegraph_memory_bytes", operations.memory_bytes
+    yield "tidegraph_store_bytes", operations.store_bytes
+    yield "tidegraph_wal_bytes", operations.wal_bytes
+
+
+def _seconds(millis: int | None) -> float | None:
+    return None if millis is None else millis / 1000

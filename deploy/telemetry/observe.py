@@ -1,0 +1,136 @@
+"""From one frozen report to its metrics and its line of log."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from deploy.telemetry.logs import logger
+from deploy.telemetry.metrics import Metrics
+from index.writer import GenerationReport
+from query.service.service import RequestReport, SearchReport
+from stream.consumer import BatchReport
+
+Report = BatchReport | GenerationReport | RequestReport | SearchReport
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+"""Methods that are label values; a client may send any word."""
+
+PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Routes that are asked all the time; their lines are for debugging."""
+
+SERVER_ERROR = 500
+
+
+class Telemetry:
+    """Takes the reports of all shells; may be called from any thread."""
+
+    def __init__(self, metrics: Metrics, log: Any = None) -> None:
+        self.metrics = metrics
+        self._log = logger() if log is None else log
+
+    def observe(self, report: Report) -> None:
+        """Count a report and write its line."""
+        if isinstance(report, BatchReport):
+            self._batch(report)
+        elif isinstance(report, GenerationReport):
+            self._communities(report)
+        elif isinstance(report, SearchReport):
+            self._search(report)
+        else:
+            self._request(report)
+
+    def failed(self, unit: str, error: BaseException) -> None:
+        """Count and log work that failed unforeseen; ``unit`` from a closed list."""
+        self.metrics.errors.labels(unit).inc()
+        self._log.error(f"{unit} failed", error=str(error) or type(error).__name__, exc_info=error)
+
+    def _batch(self, report: BatchReport) -> None:
+        metrics, generation = self.metrics, report.generation
+        for outcome, count in generation.outcomes.items():
+            metrics.documents.labels(outcome.value).inc(count)
+        for reason, count in generation.rejected.items():
+            metrics.dead_letters.labels(reason).inc(count)
+        metrics.generations.inc()
+        metrics.chunks_added.inc(generation.chunks_added)
+        metrics.chunks_retracted.inc(generation.chunks_retracted)
+        metrics.pairs_changed.inc(generation.pairs_changed)
+        metrics.commit.observe(generation.seconds)
+        for stage, seconds in (
+            ("waited", report.waited),
+            ("analyzed", report.analyzed),
+            ("committed", report.committed),
+        ):
+            metrics.batch.labels(stage).observe(seconds)
+        self._log.info(
+            "generation",
+            generation=generation.generation,
+            records=report.records,
+            bytes=report.bytes,
+            **_counts(generation.outcomes),
+            rejected_for=dict(generation.rejected) or None,
+            chunks_added=generation.chunks_added,
+            chunks_retracted=generation.chunks_retracted,
+            documents=generation.documents,
+            waited=round(report.waited, 4),
+            analyzed=round(report.analyzed, 4),
+            committed=round(report.committed, 4),
+            freshness=round(report.freshness, 3),
+            lag=report.lag,
+        )
+
+    def _communities(self, report: GenerationReport) -> None:
+        self.metrics.generations.inc()
+        self.metrics.community_runs.inc()
+        self.metrics.concepts_moved.inc(report.concepts_moved)
+        self.metrics.commit.observe(report.seconds)
+        self._log.info(
+            "communities",
+            generation=report.generation,
+            concepts_moved=report.concepts_moved,
+            seconds=round(report.seconds, 4),
+        )
+
+    def _search(self, report: SearchReport) -> None:
+        metrics = self.metrics
+        metrics.searches.labels(report.mode, report.outcome, report.stopped).inc()
+        metrics.search.labels(report.mode).observe(report.seconds)
+        for stage, seconds in report.stages.items():
+            metrics.search_stage.labels(stage).observe(seconds)
+        if report.first_event_seconds is not None:
+            metrics.first_event.observe(report.first_event_seconds)
+        metrics.relevance_tests.labels(report.assessor).inc(report.tests)
+        if report.error is not None:
+            self.failed("search", report.error)
+        self._log.info(
+            "search",
+            request=report.request_id,
+            mode=report.mode,
+            assessor=report.assessor,
+            budget=report.budget,
+            tests=report.tests,
+            outcome=report.outcome,
+            stopped=report.stopped,
+            generation=report.generation,
+            seconds=round(report.seconds, 4),
+        )
+
+    def _request(self, report: RequestReport) -> None:
+        method = report.method if report.method in METHODS else "other"
+        self.metrics.requests.labels(method, report.route, str(report.status)).inc()
+        self.metrics.request.labels(report.route).observe(report.seconds)
+        if report.error is not None:
+            self.failed("request", report.error)
+        write = self._log.debug if report.route in PROBES else self._log.info
+        if report.status >= SERVER_ERROR:
+            write = self._log.error
+        write(
+            "request",
+            request=report.request_id,
+            method=method,
+            route=report.route,
+            status=report.status,
+            seconds=round(report.seconds, 4),
+        )
+
+
+def _counts(outcomes: Mapping[Any, int]) -> dict[str, int]:
+    return {outcome.value: count for outcome, count in outcomes.items() if count}

@@ -1,0 +1,29 @@
+"""What all tests share: where real corpora are, and that no test finds the user's settings."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# A shared machine is slow now and then; a deadline would fail tests that are right.
+settings.register_profile("tidegraph", deadline=None)
+settings.load_profile("tidegraph")
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith("TIDEGRAPH_") and not name.startswith("TIDEGRAPH_TEST_"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    """The folder of real corpora; skips, aloud, where there is none."""
+    folder = Path(os.environ.get("TIDEGRAPH_TEST_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no corpora: {folder} is no folder; set TIDEGRAPH_TEST_DATA")
+    return folder

@@ -1,0 +1,60 @@
+"""The process: signals and the place of compiled kernels."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from deploy.process import KERNEL_VARIABLE, keep_kernels, memory_bytes, stop_on_signals
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_asks_to_stop_and_the_handlers_are_put_back(number: int) -> None:
+    before = signal.getsignal(number)
+    with stop_on_signals() as stop:
+        os.kill(os.getpid(), number)
+        assert stop.wait(5)
+        assert stop.signal == number
+    assert signal.getsignal(number) is before
+
+
+def test_a_second_interrupt_is_not_waited_for() -> None:
+    with pytest.raises(KeyboardInterrupt), stop_on_signals() as stop:
+        os.kill(os.getpid(), signal.SIGINT)
+        stop.wait(5)
+        os.kill(os.getpid(), signal.SIGINT)
+        stop.wait(0.1)
+
+
+def test_a_named_directory_of_kernels_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KERNEL_VARIABLE, "/somewhere")
+    assert keep_kernels(tmp_path) is None
+    assert os.environ[KERNEL_VARIABLE] == "/somewhere"
+
+
+def test_kernels_are_kept_for_the_user_else_beside_the_data_else_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("", "utf-8")
+    data = tmp_path / "data"
+    data.mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv(KERNEL_VARIABLE, "")
+    assert keep_kernels(data) is None
+    assert os.environ[KERNEL_VARIABLE] == str(tmp_path / "cache" / "tidegraph" / "kernels")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    monkeypatch.setenv(KERNEL_VARIABLE, "")
+    assert keep_kernels(data) is None
+    assert os.environ[KERNEL_VARIABLE] == str(data / "kernels")
+    monkeypatch.setenv(KERNEL_VARIABLE, "")
+    warning = keep_kernels(tmp_path / "missing")
+    assert warning is not None
+    assert "every start will compile" in warning
+
+
+def test_memory_is_told_in_bytes() -> None:
+    assert memory_bytes() > 1 << 20
