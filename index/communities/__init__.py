@@ -1,0 +1,1 @@
+"""Communities of concepts: the hierarchy, how it is found, how its ids last."""

@@ -1,0 +1,166 @@
+"""Lasting ids: how a new partition takes over the names of the one before."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from index.communities.hierarchy import Hierarchy
+from index.communities.partition import Partition
+from index.types import Int32Array, Int64Array
+
+
+class LineageKind(StrEnum):
+    """What became of a community."""
+
+    BIRTH = "birth"
+    DEATH = "death"
+    SPLIT = "split"
+    MERGE = "merge"
+
+
+@dataclass(frozen=True, slots=True)
+class LineageEvent:
+    """One event of a community's line of descent.
+
+    birth: ``community`` began with ``shared`` concepts. death: it ended, ``related`` is where
+    most of its concepts went (0: nowhere). split: ``community`` came out of ``related``, which
+    lives on. merge: ``community`` went into ``related``. ``shared`` counts concepts in common.
+    """
+
+    kind: LineageKind
+    community: int
+    related: int
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """A hierarchy with lasting ids, and what changed: all that a generation must record.
+
+    ``moved``: concepts (int32) whose leaf changed and their new leaf (int64).
+    """
+
+    hierarchy: Hierarchy
+    moved: tuple[Int32Array, Int64Array]
+    deaths: tuple[int, ...]
+    lineage: tuple[LineageEvent, ...]
+    next_id: int
+
+
+def adopt(old: Hierarchy, found: Partition, concept_count: int, next_id: int) -> Adoption:
+    """Give a partition the ids of the communities that it continues.
+
+    At each level a new community continues the old one it shares most concepts with, if it is also
+    the one that the old one shares most with (of a split the larger part keeps the id, of a merge
+    the larger one); ties go to the lower id. All others get fresh ids, which are never reused.
+    """
+    old = old.extended(concept_count)
+    ids: list[Int64Array] = []
+    levels: list[Int64Array] = []
+    parents: list[Int64Array] = []
+    sizes: list[Int64Array] = []
+    events: list[LineageEvent] = []
+    leaf = np.full(concept_count, Hierarchy.NONE, np.int64)
+    above: tuple[Int32Array, Int64Array] | None = None
+    for depth, row in enumerate(found.labels):
+        labels = np.full(concept_count, -1, np.int32)
+        labels[: len(row)] = row
+        named, born, next_id = _named(old.at_level(depth), labels, next_id)
+        events += born
+        placed = labels >= 0
+        leaf[placed] = named[labels[placed]]
+        first = _first_member(labels, len(named))
+        parent = np.zeros(len(named), np.int64) if above is None else above[1][above[0][first]]
+        ids.append(named)
+        levels.append(np.full(len(named), depth, np.int64))
+        parents.append(parent)
+        sizes.append(np.bincount(labels[placed], minlength=len(named)))
+        above = labels, named
+    hierarchy = _assembled(old.epoch + 1, ids, levels, parents, sizes, leaf)
+    deaths = np.setdiff1d(old.ids, hierarchy.ids)
+    events += _endings(old, hierarchy, deaths)
+    moved = np.flatnonzero(leaf != old.leaf).astype(np.int32)
+    return Adoption(hierarchy, (moved, leaf[moved]), tuple(deaths.tolist()), tuple(events), next_id)
+
+
+def _named(
+    old: Int64Array, labels: Int32Array, next_id: int
+) -> tuple[Int64Array, list[LineageEvent], int]:
+    """The lasting id of each label, given each concept's old community at the same level."""
+    count = int(labels.max()) + 1 if len(labels) else 0
+    named = np.zeros(count, np.int64)
+    sizes = np.bincount(labels[labels >= 0], minlength=count)
+    both = (labels >= 0) & (old != Hierarchy.NONE)
+    pairs, shared = np.unique(
+        np.stack([old[both], labels[both].astype(np.int64)]), axis=1, return_counts=True
+    )
+    events: list[LineageEvent] = []
+    heir: dict[int, int] = {}
+    origin: dict[int, tuple[int, int]] = {}
+    order = np.lexsort((pairs[1], pairs[0], -shared))
+    for before, label, common in zip(
+        pairs[0][order].tolist(), pairs[1][order].tolist(), shared[order].tolist(), strict=True
+    ):
+        first_of_label = label not in origin
+        origin.setdefault(label, (before, common))
+        if first_of_label and before not in heir:
+            heir[before] = label
+            named[label] = before
+    for label in np.flatnonzero(named == 0).tolist():
+        named[label] = next_id
+        next_id += 1
+        before, common = origin.get(label, (0, 0))
+        if before in heir:
+            events.append(LineageEvent(LineageKind.SPLIT, int(named[label]), before, common))
+        else:
+            events.append(LineageEvent(LineageKind.BIRTH, int(named[label]), 0, int(sizes[label])))
+    return named, events, next_id
+
+
+def _first_member(labels: Int32Array, count: int) -> Int64Array:
+    """Any concept of each label."""
+    first = np.zeros(count, np.int64)
+    placed = np.flatnonzero(labels >= 0)[::-1]
+    first[labels[placed]] = placed
+    return first
+
+
+def _assembled(
+    epoch: int,
+    ids: list[Int64Array],
+    levels: list[Int64Array],
+    parents: list[Int64Array],
+    sizes: list[Int64Array],
+    leaf: Int64Array,
+) -> Hierarchy:
+    if not ids:
+        return Hierarchy(
+            epoch, *(np.zeros(0, t) for t in (np.int64, np.int16, np.int64, np.int32)), leaf
+        )
+    joined = np.concatenate(ids)
+    order = np.argsort(joined)
+    return Hierarchy(
+        epoch=epoch,
+        ids=joined[order],
+        level=np.concatenate(levels)[order].astype(np.int16),
+        parent=np.concatenate(parents)[order],
+        sizes=np.concatenate(sizes)[order].astype(np.int32),
+        leaf=leaf,
+    )
+
+
+def _endings(old: Hierarchy, new: Hierarchy, deaths: Int64Array) -> list[LineageEvent]:
+    """For every community that ended: where most of its concepts went, at its own level."""
+    events: list[LineageEvent] = []
+    for community in deaths.tolist():
+        members = old.members(community)
+        now = new.at_level(old.level_of(community))[members]
+        now = now[now != Hierarchy.NONE]
+        if not len(now):
+            events.append(LineageEvent(LineageKind.DEATH, community, 0, len(members)))
+            continue
+        ids, counts = np.unique(now, return_counts=True)
+        into, common = int(ids[counts.argmax()]), int(counts.max())
+        events.append(LineageEvent(LineageKind.MERGE, community, into, common))
+    return events

@@ -1,0 +1,189 @@
+"""The exact co-occurrence counts of the living chunks, kept by one owner."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from index.counts import adjacency
+from index.counts.delta import enumerate_pairs
+from index.errors import NegativeCountError
+from index.types import Delta, Int32Array, Int64Array
+
+_SLACK = 4  # room that every row has beyond a quarter of its length
+_WASTE = 0.5  # share of the pool that may be waste before it is compacted
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The arrays of the adjacency; see ``index.counts.adjacency``."""
+
+    start: Int64Array
+    degree: Int32Array
+    capacity: Int32Array
+    neighbour: Int32Array
+    weight: Int32Array
+    tail: Int64Array
+
+    @classmethod
+    def of(cls, degree: Int32Array, spare: int = 0) -> "_Pool":
+        """An empty pool whose rows have room for ``degree`` entries and some more."""
+        capacity = degree + degree // 4 + np.where(degree > 0, _SLACK, 0).astype(np.int32)
+        start = np.zeros(len(degree) + 1, np.int64)
+        np.cumsum(capacity, out=start[1:])
+        size = int(start[-1]) + spare
+        return cls(
+            start=start[:-1].copy(),
+            degree=np.zeros(len(degree), np.int32),
+            capacity=capacity.astype(np.int32),
+            neighbour=np.empty(size, np.int32),
+            weight=np.empty(size, np.int32),
+            tail=np.array([start[-1]], np.int64),
+        )
+
+    @property
+    def rows(self) -> tuple[Int64Array, Int32Array, Int32Array, Int32Array, Int32Array]:
+        return self.start, self.degree, self.capacity, self.neighbour, self.weight
+
+
+class Counts:
+    """f, w, F and W as integers under signed deltas.
+
+    ``f[x]`` (int32) is the number of chunks that name x; ``w(x, y)`` the number that name both;
+    ``F`` and ``W`` their sums; ``edge_count`` the number of pairs with w > 0.
+    """
+
+    def __init__(self, concept_count: int = 0) -> None:
+        self.f: Int32Array = np.zeros(concept_count, np.int32)
+        self.F = 0
+        self.W = 0
+        self._edges = np.zeros(1, np.int64)
+        self._pool = _Pool.of(np.zeros(concept_count, np.int32))
+
+    @classmethod
+    def build(
+        cls, chunk_offsets: Int64Array, chunk_concepts: Int32Array, concept_count: int
+    ) -> "Counts":
+        """The counts of whole chunks, given as compressed rows of sorted concept numbers.
+
+        ``chunk_offsets`` int64[n + 1], ``chunk_concepts`` int32. Shares no code with ``apply``.
+        """
+        counts = cls(concept_count)
+        counts.f = np.bincount(chunk_concepts, minlength=concept_count).astype(np.int32)
+        counts.F = len(chunk_concepts)
+        signs = np.ones(len(chunk_offsets) - 1, np.int32)
+        keys, _ = enumerate_pairs(chunk_offsets, chunk_concepts, signs)
+        counts.W = len(keys)
+        keys.sort()
+        starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))[: len(keys)]
+        w = np.diff(np.append(starts, len(keys))).astype(np.int32)
+        keys = keys[starts]
+        counts._edges[0] = len(keys)
+        degree = np.bincount(keys >> 32, minlength=concept_count)
+        degree += np.bincount(keys & 0xFFFFFFFF, minlength=concept_count)
+        pool = _Pool.of(degree.astype(np.int32))
+        adjacency.place_pairs(keys, w, pool.start, pool.degree, pool.neighbour, pool.weight)
+        counts._pool = pool
+        return counts
+
+    @property
+    def concept_count(self) -> int:
+        """Number of concepts that there is room for."""
+        return len(self.f)
+
+    @property
+    def edge_count(self) -> int:
+        """Number of pairs with w > 0."""
+        return int(self._edges[0])
+
+    def apply(self, delta: Delta) -> None:
+        """Apply a signed delta; new concepts make room for themselves.
+
+        Raises ``NegativeCountError`` and changes nothing when any count would become negative.
+        """
+        self._make_room(delta)
+        self._refuse_negative(delta)
+        self.f[delta.concepts] += delta.df
+        self.F += int(delta.df.sum())
+        self.W += int(delta.dw.sum())
+        done = 0
+        while True:
+            pool = self._pool
+            done = adjacency.apply_pairs(
+                done, delta.u, delta.v, delta.dw, *pool.rows, pool.tail, self._edges
+            )
+            if done == 2 * len(delta.u):
+                return
+            self._grow()
+
+    def w(self, x: int, y: int) -> int:
+        """The number of chunks that name both concepts."""
+        neighbours, weights = self.neighbours(x)
+        at = int(np.searchsorted(neighbours, y))
+        return int(weights[at]) if at < len(neighbours) and neighbours[at] == y else 0
+
+    def neighbours(self, x: int) -> tuple[Int32Array, Int32Array]:
+        """The concepts that share a chunk with x (sorted) and how many chunks; views, not copies."""
+        if x >= self.concept_count:
+            return np.zeros(0, np.int32), np.zeros(0, np.int32)
+        row = slice(int(self._pool.start[x]), int(self._pool.start[x] + self._pool.degree[x]))
+        return self._pool.neighbour[row], self._pool.weight[row]
+
+    def pairs(self) -> tuple[Int32Array, Int32Array, Int32Array]:
+        """All pairs u < v with w > 0, sorted, as three int32 columns."""
+        pool, n = self._pool, self.edge_count
+        offsets = np.zeros(self.concept_count + 1, np.int64)
+        v, w = np.empty(n, np.int32), np.empty(n, np.int32)
+        adjacency.upper_triangle(
+            pool.start, pool.degree, offsets, pool.neighbour, pool.weight, v, w
+        )
+        u = np.repeat(np.arange(self.concept_count, dtype=np.int32), np.diff(offsets))
+        return u, v, w
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the counts hold in memory."""
+        pool = self._pool
+        return self.f.nbytes + sum(part.nbytes for part in pool.rows)
+
+    def _make_room(self, delta: Delta) -> None:
+        if not len(delta.concepts) or int(delta.concepts[-1]) < self.concept_count:
+            return
+        # Doubling keeps the cost of growth in proportion to the number of concepts.
+        wanted = max(int(delta.concepts[-1]) + 1, self.concept_count + self.concept_count // 4)
+        more = wanted - self.concept_count
+        pool = self._pool
+        self.f = np.concatenate([self.f, np.zeros(more, np.int32)])
+        pool.start = np.concatenate([pool.start, np.zeros(more, np.int64)])
+        pool.degree = np.concatenate([pool.degree, np.zeros(more, np.int32)])
+        pool.capacity = np.concatenate([pool.capacity, np.zeros(more, np.int32)])
+
+    def _refuse_negative(self, delta: Delta) -> None:
+        bad = np.flatnonzero(self.f[delta.concepts] + delta.df < 0)
+        if len(bad):
+            x = int(delta.concepts[bad[0]])
+            raise NegativeCountError(
+                f"f({x}) is {int(self.f[x])} and would change by {int(delta.df[bad[0]])}; "
+                "the whole delta was refused"
+            )
+        at = adjacency.first_negative(delta.u, delta.v, delta.dw, *self._pool.rows)
+        if at >= 0:
+            u, v = int(delta.u[at]), int(delta.v[at])
+            raise NegativeCountError(
+                f"w({u}, {v}) is {self.w(u, v)} and would change by {int(delta.dw[at])}; "
+                "the whole delta was refused"
+            )
+
+    def _grow(self) -> None:
+        """More room at the end of the pool, or a compact copy where much of it is waste."""
+        pool = self._pool
+        used = int(pool.degree.sum())
+        if used < (1 - _WASTE) * int(pool.tail[0]):
+            fresh = _Pool.of(pool.degree, spare=used // 4 + 1024)
+            adjacency.copy_rows(*pool.rows, fresh.start, fresh.neighbour, fresh.weight)
+            fresh.degree[:] = pool.degree
+            self._pool = fresh
+            return
+        longest = int(pool.capacity.max()) if len(pool.capacity) else 0
+        more = np.empty(len(pool.neighbour) // 2 + 2 * longest + 1024, np.int32)
+        pool.neighbour = np.concatenate([pool.neighbour, more])
+        pool.weight = np.concatenate([pool.weight, more])
