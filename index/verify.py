@@ -17,7 +17,7 @@ from index.communities.hierarchy import Hierarchy
 from index.counts.graph import Counts
 from index.snapshot import Snapshot
 from index.store import generations, meta
-from index.store.connection import STORE_NAME, open_readonly, translated
+from index.store.connection import open_readonly, store_path, translated
 from index.store.generations import Generation
 from index.store.load import Names, whole_snapshot
 from index.store.rows import int32_array
@@ -52,7 +52,7 @@ def verify(directory: Path, progress: Progress = lambda _: None) -> VerifyReport
 
     Safe beside a running writer. Raises ``StoreError`` where there is no store.
     """
-    path = directory / STORE_NAME
+    path = store_path(directory)
     connection = open_readonly(path)
     with translated(path):
         connection.execute("BEGIN")

@@ -26,7 +26,7 @@ from index.errors import WriterFencedError
 from index.snapshot import Change, Head, Snapshot
 from index.store import communities, dead_letters, documents, generations, meta
 from index.store.changes import record_changes
-from index.store.connection import STORE_NAME, open_writable, transaction, translated
+from index.store.connection import open_writable, store_path, transaction, translated
 from index.store.documents import FormCounts, Withdrawn
 from index.store.generations import Generation
 from index.store.load import Names, SegmentBuilder, whole_snapshot
@@ -78,13 +78,13 @@ class Writer:
 
     def __init__(
         self,
-        directory: Path,
+        path: Path,
         lock: WriterLock,
         connection: sqlite3.Connection,
         fingerprint: Fingerprint,
         clock: Clock,
     ) -> None:
-        self._path = directory / STORE_NAME
+        self._path = path
         self._lock = lock
         self._connection = connection
         self._clock = clock
@@ -104,8 +104,9 @@ class Writer:
         fingerprint: Fingerprint,
         collection: str = "default",
         clock: Clock = time.time,
+        store_name: str | None = None,
     ) -> "Writer":
-        """Open or create the store of a directory.
+        """Open or create the store of a directory (the one in force, unless named).
 
         Raises ``StoreLockedError`` (another writer), ``SchemaTooNewError``,
         ``FingerprintMismatchError`` (built with another analyzer) or ``StoreError``.
@@ -113,12 +114,12 @@ class Writer:
         lock = WriterLock(directory)
         lock.acquire()
         try:
-            path = directory / STORE_NAME
+            path = store_path(directory) if store_name is None else directory / store_name
             connection = open_writable(path)
             with translated(path):
                 meta.check_integrity(connection, path)
                 meta.check_fingerprint(connection, fingerprint, collection)
-                return cls(directory, lock, connection, fingerprint, clock)
+                return cls(path, lock, connection, fingerprint, clock)
         except BaseException:
             lock.release()
             raise
@@ -229,6 +230,26 @@ class Writer:
             chunks=totals.chunks,
             seconds=time.perf_counter() - started,
         )
+
+    def take_over(
+        self, carry: Callable[[sqlite3.Connection], Mapping[tuple[str, int], int]]
+    ) -> None:
+        """End a reindexing: ``carry`` copies rows in and returns the positions to go on from."""
+        with translated(self._path), transaction(self._connection):
+            self._fence()
+            positions = carry(self._connection)
+            self._connection.execute("DELETE FROM positions")
+            meta.write_positions(self._connection, positions)
+            before = self._generation
+            head = self._head(before.head, positions=positions)
+            generation = generations.insert(
+                self._connection,
+                before,
+                Generation(head, before.epoch, self._epoch, before.next_numbers, before.sums, b""),
+                np.zeros(0, np.int64),
+                regrouped=False,
+            )
+        self._publish(generation, None, None, None)
 
     def close(self) -> None:
         """Give the store up. Views in use stay valid until they are closed."""

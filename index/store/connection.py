@@ -10,7 +10,31 @@ from index.errors import SchemaTooNewError, StoreError
 
 SCHEMA_VERSION = 1
 STORE_NAME = "index.db"
+CURRENT_NAME = "current"
+"""Names the store file in force once a reindex has switched to another one."""
 BUSY_MILLIS = 10_000
+
+
+def store_path(directory: Path) -> Path:
+    """The store file in force in a data directory."""
+    try:
+        name = (directory / CURRENT_NAME).read_text("utf-8").strip()
+    except OSError:
+        name = STORE_NAME
+    return directory / name
+
+
+def switch_store(directory: Path, name: str) -> None:
+    """Put another store file in force, atomically."""
+    fresh = directory / (CURRENT_NAME + ".new")
+    fresh.write_text(name, "utf-8")
+    fresh.replace(directory / CURRENT_NAME)
+
+
+def remove_store(path: Path) -> None:
+    """Remove a store file with its write-ahead log; readers that have it open keep it."""
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def open_writable(path: Path) -> sqlite3.Connection:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from index.analysis.fingerprint import Fingerprint
 from index.errors import StoreError
 from index.segment import Segment, merge
 from index.snapshot import Change, Snapshot
 from index.store import meta
-from index.store.connection import STORE_NAME, open_readonly, translated
+from index.store.connection import open_readonly, store_path, translated
 from index.store.generations import Generation, latest
 from index.store.load import Names, hierarchy, segments, whole_snapshot
 from index.store.pins import Pins
@@ -24,30 +25,44 @@ from index.types import Int32Array, Int64Array
 class Follower:
     """A ``SnapshotSource`` that can never write. ``refresh`` may be called by any thread."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._names = Names()
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
         self._busy = threading.Lock()
-        self._pins = Pins(path)
-        stored = meta.stored_fingerprint(connection)
-        if stored is None:
-            raise StoreError(f"{path} has no generation yet; start the writer first")
-        self.fingerprint = stored
-        with _reading(connection):
-            self._generation, snapshot = whole_snapshot(connection, self._names, stored.dimensions)
-        self._pins.publish(snapshot)
+        self._load(store_path(directory))
 
     @classmethod
     def open(cls, directory: Path) -> "Follower":
         """Follow the store of a directory; raises ``StoreError`` where there is none."""
-        path = directory / STORE_NAME
+        return cls(directory)
+
+    def _load(self, path: Path) -> None:
         connection = open_readonly(path)
-        with translated(path):
-            return cls(path, connection)
+        with translated(path), _reading(connection):
+            stored = meta.stored_fingerprint(connection)
+            if stored is None:
+                raise StoreError(f"{path} has no generation yet; start the writer first")
+            names = Names()
+            generation, snapshot = whole_snapshot(connection, names, stored.dimensions)
+        pins = Pins(path)
+        pins.publish(snapshot)
+        self.fingerprint: Fingerprint = stored
+        self._path, self._connection, self._names = path, connection, names
+        self._generation, self._pins = generation, pins
 
     def refresh(self) -> bool:
         """Catch up with the writer; whether there was anything new."""
-        with self._busy, _reading(self._connection):
+        with self._busy:
+            path = store_path(self._directory)
+            if path == self._path:
+                return self._follow()
+            before = self._pins, self._connection
+            self._load(path)  # a reindex has switched to another file
+            before[0].close()
+            before[1].close()
+            return True
+
+    def _follow(self) -> bool:
+        with _reading(self._connection):
             newest = latest(self._connection)
             if newest.head.generation == self._generation.head.generation:
                 return False

@@ -8,7 +8,7 @@ from index.analysis.fingerprint import Fingerprint
 from index.errors import FingerprintMismatchError, StoreError
 from index.store.connection import transaction
 
-_FINGERPRINT = "fingerprint"
+FINGERPRINT = "fingerprint"
 _COLLECTION = "collection"
 _WRITER_EPOCH = "writer_epoch"
 
@@ -26,7 +26,7 @@ def put(connection: sqlite3.Connection, name: str, value: str) -> None:
 
 def stored_fingerprint(connection: sqlite3.Connection) -> Fingerprint | None:
     """What the store was built with; None for a new one."""
-    text = get(connection, _FINGERPRINT)
+    text = get(connection, FINGERPRINT)
     return None if text is None else Fingerprint.from_json(text)
 
 
@@ -42,7 +42,7 @@ def check_fingerprint(
     stored = stored_fingerprint(connection)
     if stored is None:
         with transaction(connection):
-            put(connection, _FINGERPRINT, fingerprint.to_json())
+            put(connection, FINGERPRINT, fingerprint.to_json())
             put(connection, _COLLECTION, collection)
         return
     if stored == fingerprint:
