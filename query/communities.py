@@ -4,10 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from index.communities.hierarchy import Hierarchy
 from index.types import Float32Array, Int64Array
-from query.graph import NONE, SearchGraph
+from query.graph import SearchGraph
 from query.lazy import ROOT, Groups
 from query.settings import LazySettings
+
+NONE = Hierarchy.NONE
 
 
 def homes(graph: SearchGraph, rows: Int64Array, level: int, count: int) -> Int64Array:
@@ -68,8 +71,9 @@ def group(graph: SearchGraph, ranked: Int64Array, settings: LazySettings) -> Gro
         places[ROOT] = alone
         level_of[ROOT] = NONE
     order = _best_first(places, settings.best_of)
+    hierarchy = graph.snapshot.hierarchy
     below = {
-        community: [child for child in graph.children.get(community, []) if child in chunks]
+        community: [c for c in hierarchy.children(community).tolist() if c in chunks]
         for community in chunks
         if community != ROOT
     }

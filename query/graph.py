@@ -10,8 +10,6 @@ from scipy.sparse import csr_matrix
 from index.snapshot import Snapshot
 from index.types import BoolArray, Float32Array, Int32Array, Int64Array
 
-NONE = -1
-
 
 @dataclass(frozen=True)
 class SearchGraph:
@@ -86,22 +84,14 @@ class SearchGraph:
     @cached_property
     def memberships(self) -> tuple[Int64Array, ...]:
         """For each level from C0 down: int64[concepts], the community of each, or -1."""
-        return community_levels(self.snapshot)
-
-    @cached_property
-    def children(self) -> dict[int, list[int]]:
-        """The communities below each one, the root (0) included."""
-        below: dict[int, list[int]] = {}
         hierarchy = self.snapshot.hierarchy
-        for child, parent in zip(hierarchy.ids.tolist(), hierarchy.parent.tolist(), strict=True):
-            if child != parent:
-                below.setdefault(parent, []).append(child)
-        return below
+        return tuple(hierarchy.at_level(level) for level in range(hierarchy.depth))
 
     def concepts_of(self, row: int) -> Int32Array:
         """The concept numbers of a chunk row."""
         start, end = self.chunks.indptr[row], self.chunks.indptr[row + 1]
-        return self.chunks.indices[start:end]
+        named: Int32Array = self.chunks.indices[start:end]
+        return named
 
     def rows_of_document(self, document_row: int) -> Int64Array:
         """The living chunk rows of a document row, in order."""
@@ -109,26 +99,6 @@ class SearchGraph:
         first, last = np.searchsorted(of, [document_row, document_row + 1])
         rows = np.arange(first, last)
         return rows[self.snapshot.alive[first:last]]
-
-
-def community_levels(snapshot: Snapshot) -> tuple[Int64Array, ...]:
-    """For each level from C0 down: int64[concepts], the community of each concept, or -1."""
-    hierarchy = snapshot.hierarchy
-    if not len(hierarchy.ids):
-        return ()
-    depth = int(hierarchy.level.max())
-    parent_at = np.searchsorted(hierarchy.ids, hierarchy.parent)
-    parent_at = np.minimum(parent_at, len(hierarchy.ids) - 1)
-    inside = hierarchy.leaf >= 0
-    at = np.searchsorted(hierarchy.ids, np.where(inside, hierarchy.leaf, hierarchy.ids[0]))
-    level = np.where(inside, hierarchy.level[at], NONE)
-    levels = []
-    for wanted in range(depth, -1, -1):
-        held = level == wanted
-        levels.append(np.where(held, hierarchy.ids[at], NONE))
-        at = np.where(held, parent_at[at], at)
-        level = np.where(held, wanted - 1, level)
-    return tuple(reversed(levels))
 
 
 class GraphCache:

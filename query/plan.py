@@ -5,14 +5,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from index.types import Float32Array, Int32Array
+from index.types import Float32Array, Int32Array, Int64Array
 from index.view import View
 from query.errors import BadBudgetError, EmptyQuestionError, QuestionTooLongError
 from query.graph import SearchGraph
 from query.language import Language
 from query.settings import SearchSettings
 from query.types import Question
-from query.words import content_words, is_broad, names, words
+from query.words import content_words, is_broad, words
+
+_WORD_WEIGHT = 3.0
+"""Of a word that is no concept: a verb or an adjective, mostly; idf of one chunk in twenty."""
+
+_NAME_WEIGHT = 6.0
 
 _LONGEST_NAME = 7
 """Words of the longest run that is looked up as one concept."""
@@ -22,13 +27,15 @@ _LONGEST_NAME = 7
 class Subquery:
     """What one part of a question looks up.
 
-    ``vector`` float32[d]; ``words`` for full text; ``concepts`` int32, those of the snapshot that
-    the text names exactly; ``broad`` where it asks about the whole.
+    ``vector`` float32[d]; ``words`` for full text; ``word_weights`` says what each of them is
+    worth; ``concepts`` int32, those of the snapshot that the text names exactly; ``broad`` where
+    it asks about the whole.
     """
 
     text: str
     vector: Float32Array
     words: tuple[str, ...]
+    word_weights: tuple[tuple[str, float], ...]
     concepts: Int32Array
     broad: bool = False
 
@@ -69,6 +76,7 @@ def subqueries(texts: Sequence[str], graph: SearchGraph, language: Language) -> 
             text=text,
             vector=vectors[number],
             words=content_words(text),
+            word_weights=_weighed(text, graph),
             concepts=named_concepts(text, graph, language),
             broad=is_broad(text),
         )
@@ -101,27 +109,49 @@ def named_concepts(text: str, graph: SearchGraph, language: Language) -> Int32Ar
     return found[graph.known[found]]
 
 
-def missing_names(text: str, view: View, graph: SearchGraph) -> tuple[str, ...]:
-    """Names in a question that the index does not hold.
+def _weighed(text: str, graph: SearchGraph) -> tuple[tuple[str, float], ...]:
+    """Each content word with its idf as a concept; a fixed weight where it is none by itself.
 
-    A name is held where it is a concept of the snapshot, or all its words stand side by side in
-    some chunk or title, or (of three words or more) every one of its capitalised words stands
-    somewhere in one chunk.
+    The words of the full-text index have no frequencies at hand; a capitalised word that is no
+    concept by itself is part of a name and as good as rare.
     """
-    return tuple(name for name in names(text) if not _held(name, view, graph))
+    written = {word.lower(): word for word in words(text)}
+    weighed = []
+    for word in content_words(text):
+        number = graph.snapshot.concept(word)
+        if number is not None and graph.known[number]:
+            weight = float(graph.idf[number])
+        else:
+            weight = _NAME_WEIGHT if written.get(word, word)[0].isupper() else _WORD_WEIGHT
+        weighed.append((word, max(weight, 0.1)))
+    return tuple(weighed)
 
 
-def _held(name: str, view: View, graph: SearchGraph) -> bool:
+def rows_of_name(name: str, view: View, graph: SearchGraph) -> Int64Array:
+    """The chunk rows that hold a name; none where the index does not hold it.
+
+    A name is held where it is a concept, or where its words stand side by side in a chunk or
+    title, or else where all its capitalised words stand somewhere in one chunk.
+    """
     number = graph.snapshot.concept(name.lower())
     if number is not None and graph.known[number]:
-        return True
-    if len(view.full_text((name,), 1)[0]):
-        return True
-    parts = [word for word in words(name) if word[0].isupper() or any(c.isdigit() for c in word)]
-    together: set[int] | None = None
-    for part in parts:
-        slots = set(view.full_text((part,), 0)[0].tolist())
-        together = slots if together is None else together & slots
-        if not together:
-            return False
-    return True
+        return _rows_of_concept(number, graph)
+    slots = view.full_text((name,), 0)[0]
+    if not len(slots):
+        parts = [w for w in words(name) if w[0].isupper() or any(c.isdigit() for c in w)]
+        for at, part in enumerate(parts):
+            found = view.full_text((part,), 0)[0]
+            slots = found if at == 0 else np.intersect1d(slots, found)
+            if not len(slots):
+                break
+    rows = graph.snapshot.rows_of(slots)
+    return rows[rows >= 0]
+
+
+def _rows_of_concept(number: int, graph: SearchGraph) -> Int64Array:
+    snapshot = graph.snapshot
+    named = np.zeros(snapshot.rows, np.bool_)
+    named[snapshot.concept_chunks[[number]].indices] = True
+    titled = np.zeros(len(snapshot.documents), np.bool_)
+    titled[snapshot.concept_titles[[number]].indices] = True
+    return np.flatnonzero((named | titled[snapshot.chunk_document]) & snapshot.alive)

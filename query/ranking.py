@@ -90,7 +90,8 @@ def _scaled(scores: Float32Array, depth: int) -> Float32Array:
     high, low = scores[top[0]], scores[top[-1]] if len(top) == depth else np.float32(0)
     if high <= low:
         low = np.float32(0)
-    return np.clip((scores - low) / max(high - low, 1e-9), 0, 1).astype(np.float32)
+    scaled: Float32Array = np.clip((scores - low) / max(high - low, 1e-9), 0, 1)
+    return scaled
 
 
 def _logarithmic(shares: Float32Array) -> Float32Array:
@@ -98,7 +99,8 @@ def _logarithmic(shares: Float32Array) -> Float32Array:
     largest = float(shares.max()) if len(shares) else 0.0
     if largest <= 0:
         return np.zeros_like(shares)
-    return (1 - np.log(shares / largest + _FLOOR) / np.log(_FLOOR)).astype(np.float32)
+    scaled: Float32Array = 1 - np.log(shares / largest + _FLOOR) / np.float32(np.log(_FLOOR))
+    return scaled
 
 
 def _with_walk(

@@ -92,10 +92,46 @@ class RankSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimSettings:
+    """Extractive claims; all values are ours, chosen for an answer that fits on a screen.
+
+    Attributes:
+        most: Claims of an answer.
+        words: Words of all claims together.
+        share: Claims of one community before others come first.
+        sentences_each: Quoted sentences of one chunk.
+        sources_each: Citations of one claim.
+        longest: Characters of a quote.
+        same: Two quotes say the same where they share this part of their words.
+        baseline: Chunks from the top that a mode without relevance tests quotes.
+    """
+
+    most: int = 10
+    words: int = 400
+    share: int = 4
+    sentences_each: int = 1
+    sources_each: int = 6
+    longest: int = 600
+    same: float = 0.7
+    baseline: int = 10
+
+
+@dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """All of a search."""
+    """All of a search.
+
+    Attributes:
+        candidates: Chunks ranked for a subquery, at least; three times the budget if that is more.
+        verdict_weight: What an assessor's log-odds count in the final ranking, beside the
+            ranking's own score.
+        ranking: Documents of the final ranking that an answer lists, at least.
+    """
 
     lazy: LazySettings = field(default_factory=LazySettings)
     rank: RankSettings = field(default_factory=RankSettings)
+    claims: ClaimSettings = field(default_factory=ClaimSettings)
+    candidates: int = 300
+    verdict_weight: float = 0.5
+    ranking: int = 20
     largest_budget: int = 10_000
     longest_question: int = 2_000

@@ -74,8 +74,8 @@ def bridge(graph: SearchGraph, fused: Float32Array, count: int, titles: int) -> 
     carried = np.zeros(len(graph.idf), np.float32)
     if len(top):
         for row, weight in zip(top, fused[top] / fused[top[0]], strict=True):
-            named = graph.concepts_of(int(row))
-            carried[named] = np.maximum(carried[named], weight)
+            of_row = graph.concepts_of(int(row))
+            carried[of_row] = np.maximum(carried[of_row], weight)
     degree = graph.title_degree
     carried[(degree == 0) | (degree > titles)] = 0
     strength = np.zeros(len(graph.title_weight), np.float32)

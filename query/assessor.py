@@ -1,0 +1,157 @@
+"""Relevance tests: the seam, and the assessor that needs no model and no network."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from query.plan import Subquery
+from query.words import WORD
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk to be tested.
+
+    ``sentences`` are character offsets into ``text``. ``similarity`` is the cosine to the
+    subquery, ``lexical`` its share of the best BM25 score, ``named`` the share (by idf) of the
+    subquery's concepts that chunk or title name, ``prior`` its share of the best ranking score.
+    """
+
+    slot: int
+    title: str
+    text: str
+    sentences: tuple[tuple[int, int], ...]
+    similarity: float
+    lexical: float
+    named: float
+    prior: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an assessor says of a chunk.
+
+    ``score`` in [0, 1]; ``relevant`` None where no verdict could be had, and the chunk counts
+    as untested; ``sentences`` are indices of those that matter, best first.
+    """
+
+    slot: int
+    score: float
+    relevant: bool | None
+    sentences: tuple[int, ...] = ()
+
+
+class Assessor(Protocol):
+    """Tests chunks for relevance to a subquery, several at a time."""
+
+    name: str
+
+    def assess(self, subquery: Subquery, candidates: Sequence[Candidate]) -> list[Verdict]:
+        """One verdict for each candidate, in their order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AssessorSettings:
+    """The offline assessor: a logistic score of what was measured, and its threshold.
+
+    The weights were fitted on the evidence of MuSiQue, HotpotQA and 2Wiki together; ``tau`` on
+    half of those questions (see the search benchmark).
+    """
+
+    bias: float = -6.0
+    similarity: float = 2.0
+    lexical: float = 2.0
+    sentence: float = 1.0
+    covered: float = 1.0
+    named: float = 1.0
+    prior: float = 4.0
+    tau: float = 0.3
+    best_sentences: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineAssessor:
+    """Similarity, shared words and shared concepts, and no understanding.
+
+    A sentence matters by the weight of the subquery's words in it; a chunk by a calibrated
+    score of its best sentence, of what it covers in all, and of where the ranking has it.
+    """
+
+    settings: AssessorSettings = field(default_factory=AssessorSettings)
+    name: str = "offline"
+
+    def assess(self, subquery: Subquery, candidates: Sequence[Candidate]) -> list[Verdict]:
+        """See ``Assessor.assess``."""
+        weights = stem_weights(subquery)
+        return [self._verdict(subquery, candidate, weights) for candidate in candidates]
+
+    def _verdict(
+        self, subquery: Subquery, candidate: Candidate, weights: Mapping[str, float]
+    ) -> Verdict:
+        features = Features.of(candidate, weights)
+        s = self.settings
+        logit = (
+            s.bias
+            + s.similarity * candidate.similarity
+            + s.lexical * candidate.lexical
+            + s.sentence * features.sentence
+            + s.covered * features.covered
+            + s.named * candidate.named
+            + s.prior * candidate.prior
+        )
+        score = 1 / (1 + math.exp(-logit))
+        relevant = subquery.broad or score >= s.tau
+        return Verdict(candidate.slot, score, relevant, features.order[: s.best_sentences])
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What the words of a chunk share with a subquery, each a share of the words' weight.
+
+    ``sentence`` of the best sentence, ``covered`` of text and title together; ``order`` the
+    sentences by their share, best first.
+    """
+
+    sentence: float
+    covered: float
+    order: tuple[int, ...]
+
+    @classmethod
+    def of(cls, candidate: Candidate, weights: Mapping[str, float]) -> "Features":
+        """Measure a candidate."""
+        total = sum(weights.values()) or 1.0
+        met = [
+            stems(candidate.text[start:end]) & weights.keys() for start, end in candidate.sentences
+        ]
+        shares = [sum(weights[stem] for stem in found) / total for found in met]
+        everywhere = set().union(*met) | (stems(candidate.title) & weights.keys())
+        order = sorted(range(len(shares)), key=lambda at: (-shares[at], at))
+        return cls(
+            sentence=max(shares, default=0.0),
+            covered=sum(weights[stem] for stem in everywhere) / total,
+            order=tuple(order),
+        )
+
+
+def stem_weights(subquery: Subquery) -> dict[str, float]:
+    """The stems of a subquery's words with their weights."""
+    return {stem(word): weight for word, weight in subquery.word_weights}
+
+
+_ENDING = re.compile(r"(?:ing|edly|ed|ies|es|ly|s|e|y|'s)$")
+_SHORTEST = 3
+
+
+def stem(word: str) -> str:
+    """A word without its ending, lower case; crude, and the same on both sides."""
+    word = word.lower()
+    cut = _ENDING.sub("", word)
+    return cut if len(cut) >= _SHORTEST else word
+
+
+def stems(text: str) -> set[str]:
+    """The stems of the words of a text."""
+    return {stem(found.group()) for found in WORD.finditer(text)}
