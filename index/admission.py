@@ -3,9 +3,9 @@
 The rules (``docs/decisions/0001-versions-and-deletes.md``): where an upsert or the stored revision
 has a version, only a greater one is applied (a missing one counts as 0); an equal version with
 the same content is a duplicate, with other content a conflict. Without versions the order of the
-partition decides, and a key that was first seen in another partition of its topic is rejected. A delete with a
-version follows the same rule; a delete without one (a null value has no place for it) is ordered
-by its partition alone and keeps the version of what it withdrew.
+partition decides, and a key that was first seen in another partition of its topic is rejected.
+A delete with a version follows the same rule; a delete without one (a null value has no place for
+it) is ordered by its partition alone and keeps the version of what it withdrew.
 """
 
 from collections.abc import Mapping, Sequence

@@ -17,6 +17,8 @@ from index.segment import Segment, joined_offsets, merge_small
 from index.types import BoolArray, Float32Array, Int32Array, Int64Array, Millis
 from index.vocabulary import Vocabulary
 
+_NEVER = Millis(0)
+
 
 @dataclass(frozen=True, slots=True)
 class Labels:
@@ -48,9 +50,9 @@ class Head:
     """What a generation says of itself. ``positions``: next offset by (topic, partition)."""
 
     generation: int = 0
-    committed_at: Millis = Millis(0)
-    watermark: Millis = Millis(0)
-    newest_arrival: Millis = Millis(0)
+    committed_at: Millis = _NEVER
+    watermark: Millis = _NEVER
+    newest_arrival: Millis = _NEVER
     positions: Mapping[tuple[str, int], int] = field(default_factory=dict)
     totals: Totals = field(default_factory=Totals)
 

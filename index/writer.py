@@ -190,7 +190,7 @@ class Writer:
                 self._counts.apply(_negated(undo))
             raise
         self._publish(generation, batch, delta, None)
-        report = GenerationReport(
+        return GenerationReport(
             generation=generation.head.generation,
             outcomes=_outcomes(plan, batch.failed),
             rejected=_reasons(plan, batch.failed),
@@ -202,7 +202,6 @@ class Writer:
             chunks=generation.head.totals.chunks,
             seconds=time.perf_counter() - started,
         )
-        return report
 
     def adopt(self, adoption: Adoption, modularity: tuple[float, ...]) -> GenerationReport:
         """Put a new partition in force, as a generation of its own."""
@@ -268,14 +267,13 @@ class Writer:
         for key, admitted in plan.final.items():
             content = admitted.arrival.content
             before = known.get(key)
-            if isinstance(content, Upsert):
-                analysis = analyses[key]
-                if isinstance(analysis, Rejected):
-                    batch.failed[key] = analysis
-                    continue
+            analysis = analyses[key] if isinstance(content, Upsert) else None
+            if isinstance(analysis, Rejected):
+                batch.failed[key] = analysis
+                continue
             if before is not None and before.number is not None:
                 self._withdraw(key, batch)
-            if isinstance(content, Upsert):
+            if analysis is not None:
                 self._insert(admitted, analysis, batch)
             else:
                 documents.bury(self._connection, admitted, before, self._now())

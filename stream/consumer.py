@@ -66,8 +66,11 @@ class BatchReport:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerStatus:
-    """Where the consumer stands. ``freshness`` is the age in seconds of the oldest record that was
-    read and is not yet searchable, 0 when there is none; ``queue`` counts such records."""
+    """Where the consumer stands.
+
+    ``freshness`` is the age in seconds of the oldest record that was read and is not yet
+    searchable, 0 when there is none; ``queue`` counts such records.
+    """
 
     lag: Mapping[tuple[str, int], int]
     freshness: float

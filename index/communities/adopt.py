@@ -1,6 +1,6 @@
 """Lasting ids: how a new partition takes over the names of the one before."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -135,9 +135,7 @@ def _assembled(
     leaf: Int64Array,
 ) -> Hierarchy:
     if not ids:
-        return Hierarchy(
-            epoch, *(np.zeros(0, t) for t in (np.int64, np.int16, np.int64, np.int32)), leaf
-        )
+        return replace(Hierarchy.empty(len(leaf)), epoch=epoch)
     joined = np.concatenate(ids)
     order = np.argsort(joined)
     return Hierarchy(

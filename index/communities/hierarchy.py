@@ -162,8 +162,10 @@ class Hierarchy:
         if len(self.ids) and (np.diff(self.ids) <= 0).any():
             problems.append("community ids are not ascending")
         inner = self.parent != self.ROOT
-        for community in self.ids[inner & ~np.isin(self.parent, self.ids)].tolist():
-            problems.append(f"community {community} lies in no living community")
+        problems += [
+            f"community {community} lies in no living community"
+            for community in self.ids[inner & ~np.isin(self.parent, self.ids)].tolist()
+        ]
         if problems:
             return problems
         parents = np.searchsorted(self.ids, self.parent[inner])
@@ -180,8 +182,8 @@ class Hierarchy:
             counted += np.bincount(
                 np.searchsorted(self.ids, row[row != self.NONE]), minlength=len(self.ids)
             )
-        for at in np.flatnonzero(counted != self.sizes)[:5].tolist():
-            problems.append(
-                f"community {self.ids[at]} has {counted[at]} concepts, not {self.sizes[at]}"
-            )
+        problems += [
+            f"community {self.ids[at]} has {counted[at]} concepts, not {self.sizes[at]}"
+            for at in np.flatnonzero(counted != self.sizes)[:5].tolist()
+        ]
         return problems

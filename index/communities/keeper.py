@@ -21,8 +21,11 @@ from index.writer import GenerationReport, Writer
 
 @dataclass(frozen=True, slots=True)
 class GroupingSettings:
-    """``interval``: seconds between two runs at the least. ``share``: of the time that runs may
-    take while documents are arriving. ``seed``: of the partition's random choices."""
+    """When and how communities are computed.
+
+    ``interval``: seconds between two runs at the least. ``share``: of the time that runs may take
+    while documents are arriving. ``seed``: of the partition's random choices.
+    """
 
     interval: float = 2.0
     share: float = 0.04

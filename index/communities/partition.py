@@ -2,8 +2,8 @@
 
 C0 is Leiden at resolution 1 on the pruned graph; C(k+1) is Leiden at resolution 1 on the induced
 subgraph inside each community above ``max_size`` concepts, until none is above. Leiden is
-graspologic-native's (Traag, Waltman, van Eck 2019). What it returns is cut into its connected parts,
-so that every community is connected whatever the library does.
+graspologic-native's (Traag, Waltman, van Eck 2019). What it returns is cut into its connected
+parts, so that every community is connected whatever the library does.
 """
 
 from dataclasses import dataclass
@@ -104,7 +104,8 @@ def _connected(graph: csr_matrix, labels: np.ndarray) -> Int32Array:
         shape=graph.shape,
     )
     _, parts = connected_components(within, directed=False)
-    return parts.astype(np.int32)
+    labelled: Int32Array = parts.astype(np.int32)
+    return labelled
 
 
 def _split_level(

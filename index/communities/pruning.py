@@ -10,8 +10,11 @@ from index.types import Float64Array, Int32Array
 
 @dataclass(frozen=True, slots=True)
 class PruningSettings:
-    """Defaults of GraphRAG 3.3's noun-phrase graph: concepts in at least two chunks, the weakest
-    40 % of the edges left out; and only positive weights, which modularity needs."""
+    """Defaults of GraphRAG 3.3's noun-phrase graph.
+
+    Concepts in at least two chunks, the weakest 40 % of the edges left out; and, ours, only
+    positive weights, which modularity needs.
+    """
 
     min_frequency: int = 2
     weakest_percent: float = 40.0

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
+from index.counts.kernels import enumerate_pairs
 from index.types import Delta, Int32Array, Int64Array
 
 _NO_CONCEPTS = np.zeros(0, np.int32)
@@ -45,23 +45,3 @@ def _summed(keys: Int64Array, signs: Int32Array) -> tuple[Int64Array, Int32Array
     sums = np.add.reduceat(signs[order].astype(np.int64), starts).astype(np.int32)
     kept = sums != 0
     return keys[starts][kept], sums[kept]
-
-
-@njit("Tuple((int64[::1], int32[::1]))(int64[::1], int32[::1], int32[::1])", cache=True)
-def enumerate_pairs(offsets, concepts, signs):  # type: ignore[no-untyped-def]
-    """All pairs of each row as ``u << 32 | v`` (u < v), with the row's sign."""
-    total = 0
-    for row in range(len(offsets) - 1):
-        n = offsets[row + 1] - offsets[row]
-        total += n * (n - 1) // 2
-    keys = np.empty(total, np.int64)
-    out = np.empty(total, np.int32)
-    k = 0
-    for row in range(len(offsets) - 1):
-        for i in range(offsets[row], offsets[row + 1]):
-            high = np.int64(concepts[i]) << 32
-            for j in range(i + 1, offsets[row + 1]):
-                keys[k] = high | np.int64(concepts[j])
-                out[k] = signs[row]
-                k += 1
-    return keys, out

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from index.counts import adjacency
-from index.counts.delta import enumerate_pairs
+from index.counts import kernels
 from index.errors import NegativeCountError
 from index.types import Delta, Int32Array, Int64Array
 
@@ -71,7 +70,7 @@ class Counts:
         counts.f = np.bincount(chunk_concepts, minlength=concept_count).astype(np.int32)
         counts.F = len(chunk_concepts)
         signs = np.ones(len(chunk_offsets) - 1, np.int32)
-        keys, _ = enumerate_pairs(chunk_offsets, chunk_concepts, signs)
+        keys, _ = kernels.enumerate_pairs(chunk_offsets, chunk_concepts, signs)
         counts.W = len(keys)
         keys.sort()
         starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))[: len(keys)]
@@ -81,7 +80,7 @@ class Counts:
         degree = np.bincount(keys >> 32, minlength=concept_count)
         degree += np.bincount(keys & 0xFFFFFFFF, minlength=concept_count)
         pool = _Pool.of(degree.astype(np.int32))
-        adjacency.place_pairs(keys, w, pool.start, pool.degree, pool.neighbour, pool.weight)
+        kernels.place_pairs(keys, w, pool.start, pool.degree, pool.neighbour, pool.weight)
         counts._pool = pool
         return counts
 
@@ -108,7 +107,7 @@ class Counts:
         done = 0
         while True:
             pool = self._pool
-            done = adjacency.apply_pairs(
+            done = kernels.apply_pairs(
                 done, delta.u, delta.v, delta.dw, *pool.rows, pool.tail, self._edges
             )
             if done == 2 * len(delta.u):
@@ -122,7 +121,7 @@ class Counts:
         return int(weights[at]) if at < len(neighbours) and neighbours[at] == y else 0
 
     def neighbours(self, x: int) -> tuple[Int32Array, Int32Array]:
-        """The concepts that share a chunk with x (sorted) and how many chunks; views, not copies."""
+        """The concepts that share a chunk with x (sorted) and how many chunks; views."""
         if x >= self.concept_count:
             return np.zeros(0, np.int32), np.zeros(0, np.int32)
         row = slice(int(self._pool.start[x]), int(self._pool.start[x] + self._pool.degree[x]))
@@ -133,9 +132,7 @@ class Counts:
         pool, n = self._pool, self.edge_count
         offsets = np.zeros(self.concept_count + 1, np.int64)
         v, w = np.empty(n, np.int32), np.empty(n, np.int32)
-        adjacency.upper_triangle(
-            pool.start, pool.degree, offsets, pool.neighbour, pool.weight, v, w
-        )
+        kernels.upper_triangle(pool.start, pool.degree, offsets, pool.neighbour, pool.weight, v, w)
         u = np.repeat(np.arange(self.concept_count, dtype=np.int32), np.diff(offsets))
         return u, v, w
 
@@ -165,7 +162,7 @@ class Counts:
                 f"f({x}) is {int(self.f[x])} and would change by {int(delta.df[bad[0]])}; "
                 "the whole delta was refused"
             )
-        at = adjacency.first_negative(delta.u, delta.v, delta.dw, *self._pool.rows)
+        at = kernels.first_negative(delta.u, delta.v, delta.dw, *self._pool.rows)
         if at >= 0:
             u, v = int(delta.u[at]), int(delta.v[at])
             raise NegativeCountError(
@@ -179,7 +176,7 @@ class Counts:
         used = int(pool.degree.sum())
         if used < (1 - _WASTE) * int(pool.tail[0]):
             fresh = _Pool.of(pool.degree, spare=used // 4 + 1024)
-            adjacency.copy_rows(*pool.rows, fresh.start, fresh.neighbour, fresh.weight)
+            kernels.copy_rows(*pool.rows, fresh.start, fresh.neighbour, fresh.weight)
             fresh.degree[:] = pool.degree
             self._pool = fresh
             return

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from index.store.rows import headers_json, headers_of
 from index.types import Millis, Position, Record, Rejected
@@ -63,7 +64,8 @@ def read(
     """Dead letters with ids above ``after``, oldest first."""
     condition = "" if reason is None else " AND reason = :reason"
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM dead_letters WHERE id > :after{condition} ORDER BY id LIMIT :limit",
+        f"SELECT {_COLUMNS} FROM dead_letters WHERE id > :after{condition}"
+        " ORDER BY id LIMIT :limit",
         {"after": after, "limit": limit, "reason": reason},
     )
     return [_letter(row) for row in rows]
@@ -88,7 +90,7 @@ def counts(connection: sqlite3.Connection) -> dict[str, int]:
     )
 
 
-def _letter(row: tuple) -> DeadLetter:
+def _letter(row: tuple[Any, ...]) -> DeadLetter:
     position = Position(row[1], row[2], row[3])
     record = Record(position, row[4], row[5], Millis(row[7]), headers_of(row[6]))
     return DeadLetter(row[0], record, row[8], row[9], Millis(row[10]))

@@ -57,7 +57,7 @@ def check_fingerprint(
     )
 
 
-def minutes_to_reindex(words: int, embed_only: bool) -> int:  # noqa: FBT001
+def minutes_to_reindex(words: int, embed_only: bool) -> int:
     """Minutes on one core, from measured words a second (``make bench ONLY=pipeline``)."""
     rate = 100_000 if embed_only else 8_000
     return max(1, round(words / rate / 60))

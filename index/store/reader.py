@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import orjson
@@ -45,14 +46,14 @@ class StoreView:
         """Let every further call fail; from another thread, by the owner of the pin."""
         self._retired = True
 
-    def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple]:
+    def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         if self._retired:
             raise SnapshotRetiredError(
-                f"the snapshot of generation {self.snapshot.generation} was held too long; ask again"
+                f"generation {self.snapshot.generation} was held for too long; ask again"
             )
         return self._connection.execute(sql, parameters).fetchall()
 
-    def _by_number(self, sql: str, numbers: Iterable[int]) -> Iterator[tuple]:
+    def _by_number(self, sql: str, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
         wanted = [int(n) for n in numbers]
         for start in range(0, len(wanted), _MANY):
             part = wanted[start : start + _MANY]
@@ -82,10 +83,11 @@ class StoreView:
         self, *, before: int | None, limit: int, source: str | None = None
     ) -> list[StoredDocument]:
         """See ``View.list_documents``."""
-        conditions, parameters = ["number < ?"], [before if before is not None else 1 << 62]
+        conditions = ["number < ?"]
+        parameters: list[object] = [before if before is not None else 1 << 62]
         if source is not None:
             conditions.append("source = ?")
-            parameters.append(source)  # type: ignore[arg-type]
+            parameters.append(source)
         rows = self._rows(
             f"{_DOCUMENT} WHERE {' AND '.join(conditions)} ORDER BY number DESC LIMIT ?",
             (*parameters, limit),
@@ -109,7 +111,8 @@ class StoreView:
 
     def with_metadata(self, where: Mapping[str, Scalar]) -> Int64Array:
         """See ``View.with_metadata``."""
-        conditions, parameters = [], []
+        conditions: list[str] = []
+        parameters: list[object] = []
         for name, value in where.items():
             path = '$."' + name.replace('"', "") + '"'
             if value is None:
@@ -163,23 +166,23 @@ class StoreView:
             (since, until if until is not None else 1 << 62),
         )
         for row in rows:
-            yield DocumentChange(*row[:6], concepts=int32_array(row[6]))
+            yield DocumentChange(*row[:6], int32_array(row[6]))
 
     def was_deleted(self, document_id: str) -> bool:
         """See ``View.was_deleted``."""
         return bool(self._rows("SELECT 1 FROM tombstones WHERE id = ?", (document_id,)))
 
 
-def _document(row: tuple) -> StoredDocument:
+def _document(row: tuple[Any, ...]) -> StoredDocument:
     return StoredDocument(
         *row[:11],
-        metadata=orjson.loads(row[11]),
-        derived=frozenset(filter(None, row[12].split(","))),
-        generation=row[13],
+        orjson.loads(row[11]),
+        frozenset(filter(None, row[12].split(","))),
+        row[13],
     )
 
 
-def _chunk(row: tuple) -> StoredChunk:
+def _chunk(row: tuple[Any, ...]) -> StoredChunk:
     slot, document_id, content_hash, ordinal, document, start, end, text = row
     name = chunk_id(document_id, content_hash, ordinal).hex()
     return StoredChunk(slot, name, document, ordinal, start, end, text[start:end])

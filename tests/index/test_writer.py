@@ -18,7 +18,7 @@ from index.verify import verify
 from index.writer import Writer
 from tests.index.simple import FINGERPRINT, Feed, commit, open_writer
 
-WORDS = st.sampled_from("port ship crane oil tide dock crew storm".split())
+WORDS = st.sampled_from(["port", "ship", "crane", "oil", "tide", "dock", "crew", "storm"])
 TEXT = st.lists(st.lists(WORDS, min_size=1, max_size=4).map(" ".join), min_size=1, max_size=3).map(
     "\n".join
 )
@@ -28,7 +28,7 @@ BATCHES = st.lists(st.lists(STEP, min_size=1, max_size=5), min_size=1, max_size=
 
 
 def naive(documents: dict[str, str]) -> tuple[Counter, Counter]:
-    """f and w by concept key, counted from the surviving texts."""
+    """F and w by concept key, counted from the surviving texts."""
     f, w = Counter(), Counter()
     for text in documents.values():
         for line in text.split("\n"):
@@ -39,7 +39,7 @@ def naive(documents: dict[str, str]) -> tuple[Counter, Counter]:
 
 
 def counted(writer: Writer) -> tuple[Counter, Counter]:
-    """f and w by concept key, as the writer holds them."""
+    """F and w by concept key, as the writer holds them."""
     key = writer.latest().vocabulary.key
     counts = writer.counts
     f = Counter({key(int(x)): int(counts.f[x]) for x in np.flatnonzero(counts.f)})

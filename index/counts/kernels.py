@@ -13,7 +13,7 @@ _PAIRS = "int32[::1], int32[::1], int32[::1]"
 
 
 @njit("int64(int64, int64, int32, int32[::1])", cache=True)
-def lower_bound(low, high, key, neighbour):  # type: ignore[no-untyped-def]
+def lower_bound(low, high, key, neighbour):
     """First index in [low, high) whose neighbour is not below ``key``; ``high`` if none."""
     while low < high:
         middle = (low + high) >> 1
@@ -25,7 +25,7 @@ def lower_bound(low, high, key, neighbour):  # type: ignore[no-untyped-def]
 
 
 @njit(f"int64({_PAIRS}, {_ROWS})", cache=True)
-def first_negative(u, v, dw, start, degree, capacity, neighbour, weight):  # type: ignore[no-untyped-def]  # noqa: ARG001
+def first_negative(u, v, dw, start, degree, capacity, neighbour, weight):
     """Index of the first pair that a delta would make negative; -1 if there is none."""
     for i in range(len(u)):
         if dw[i] >= 0:
@@ -43,7 +43,7 @@ def first_negative(u, v, dw, start, degree, capacity, neighbour, weight):  # typ
     f"int64(int32, int32, int32, {_ROWS}, int64[::1])",
     cache=True,
 )
-def change_entry(x, y, dw, start, degree, capacity, neighbour, weight, tail):  # type: ignore[no-untyped-def]
+def change_entry(x, y, dw, start, degree, capacity, neighbour, weight, tail):
     """Add ``dw`` to the entry (x, y): 1 made, -1 removed, 0 changed, -2 the pool is full."""
     low = start[x]
     end = low + degree[x]
@@ -80,7 +80,7 @@ def change_entry(x, y, dw, start, degree, capacity, neighbour, weight, tail):  #
 
 
 @njit(f"int64(int64, {_PAIRS}, {_ROWS}, int64[::1], int64[::1])", cache=True)
-def apply_pairs(first, u, v, dw, start, degree, capacity, neighbour, weight, tail, edges):  # type: ignore[no-untyped-def]
+def apply_pairs(first, u, v, dw, start, degree, capacity, neighbour, weight, tail, edges):
     """Apply half entries from ``first`` on (two a pair); returns where the pool was full, or 2n."""
     n = len(u)
     for half in range(first, 2 * n):
@@ -95,7 +95,7 @@ def apply_pairs(first, u, v, dw, start, degree, capacity, neighbour, weight, tai
 
 
 @njit(f"void({_ROWS}, int64[::1], int32[::1], int32[::1])", cache=True)
-def copy_rows(start, degree, capacity, neighbour, weight, to_start, to_neighbour, to_weight):  # type: ignore[no-untyped-def]  # noqa: ARG001
+def copy_rows(start, degree, capacity, neighbour, weight, to_start, to_neighbour, to_weight):
     """Copy every row into another pool."""
     for x in range(len(start)):
         for i in range(degree[x]):
@@ -107,7 +107,7 @@ def copy_rows(start, degree, capacity, neighbour, weight, to_start, to_neighbour
     "int64(int64[::1], int32[::1], int64[::1], int32[::1], int32[::1], int32[::1], int32[::1])",
     cache=True,
 )
-def upper_triangle(start, degree, offsets, neighbour, weight, to_v, to_w):  # type: ignore[no-untyped-def]
+def upper_triangle(start, degree, offsets, neighbour, weight, to_v, to_w):
     """Write the entries (x, y) with x < y into rows given by ``offsets``; returns how many."""
     k = 0
     for x in range(len(start)):
@@ -122,7 +122,7 @@ def upper_triangle(start, degree, offsets, neighbour, weight, to_v, to_w):  # ty
 
 
 @njit("void(int64[::1], int32[::1], int64[::1], int32[::1], int32[::1], int32[::1])", cache=True)
-def place_pairs(keys, w, start, degree, neighbour, weight):  # type: ignore[no-untyped-def]
+def place_pairs(keys, w, start, degree, neighbour, weight):
     """Fill empty rows from sorted keys ``u << 32 | v``, w: both directions stay sorted.
 
     For a row x, the partners below x come first if all pairs (y, x) are placed while u ascends,
@@ -140,3 +140,23 @@ def place_pairs(keys, w, start, degree, neighbour, weight):  # type: ignore[no-u
         neighbour[at] = v
         weight[at] = w[i]
         degree[u] += 1
+
+
+@njit("Tuple((int64[::1], int32[::1]))(int64[::1], int32[::1], int32[::1])", cache=True)
+def enumerate_pairs(offsets, concepts, signs):
+    """All pairs of each row as ``u << 32 | v`` (u < v), with the row's sign."""
+    total = 0
+    for row in range(len(offsets) - 1):
+        n = offsets[row + 1] - offsets[row]
+        total += n * (n - 1) // 2
+    keys = np.empty(total, np.int64)
+    out = np.empty(total, np.int32)
+    k = 0
+    for row in range(len(offsets) - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            high = np.int64(concepts[i]) << 32
+            for j in range(i + 1, offsets[row + 1]):
+                keys[k] = high | np.int64(concepts[j])
+                out[k] = signs[row]
+                k += 1
+    return keys, out
