@@ -1,15 +1,17 @@
 """What the HTTP application is given: its ports, its limits, and what it reports."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import uuid4
 
 from index.types import Millis
-from index.view import SnapshotSource
+from index.view import SnapshotSource, View
+from query.graph import GraphCache
 from query.service.status import StatusReport
 from query.types import Question, SearchEvent
+from query.types_news import Communities, CommunityCard, ConceptCard, News, TimeRow
 
 
 class Searcher(Protocol):
@@ -17,6 +19,32 @@ class Searcher(Protocol):
 
     def search(self, question: Question) -> Iterator[SearchEvent]:
         """Search; the last event carries the answer. Closing the iterator stops the search."""
+
+
+class Newsroom(Protocol):
+    """What can be had without a question; ``query.news`` and the tests' own.
+
+    Times are milliseconds since 1970, windows are half open.
+    """
+
+    def new(
+        self, view: View, *, about: str | None, since: Millis, until: Millis, limit: int
+    ) -> News:
+        """What arrived in a window, as stories."""
+
+    def timeseries(
+        self, view: View, *, concept: str, interval: Millis, since: Millis, until: Millis
+    ) -> Sequence[TimeRow]:
+        """Changes that concern a concept, by interval; raises ``UnknownConceptError``."""
+
+    def communities(self, view: View, *, level: int, since: Millis, limit: int) -> Communities:
+        """One level; raises ``UnknownCommunityError`` where there is no such level."""
+
+    def community(self, view: View, community: int, *, since: Millis) -> CommunityCard:
+        """One community; raises ``UnknownCommunityError``."""
+
+    def concept(self, view: View, key: str) -> ConceptCard:
+        """One concept; raises ``UnknownConceptError``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +64,6 @@ class Limits:
     largest_budget: int = 10_000
     running_searches: int = 2
     waiting_searches: int = 32
-    search_seconds: float = 110.0
     rate: float = 50.0
     burst: int = 200
     page_size: int = 100
@@ -100,6 +127,7 @@ class Service:
     """
 
     engine: Searcher
+    news: Newsroom
     source: SnapshotSource
     status: Callable[[], StatusReport]
     metrics: Callable[[], bytes]
@@ -107,6 +135,7 @@ class Service:
     keys: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    graphs: GraphCache = field(default_factory=GraphCache)
     clock: Callable[[], Millis] = wall_clock
     stopwatch: Callable[[], float] = time.monotonic
     new_id: Callable[[], str] = lambda: uuid4().hex

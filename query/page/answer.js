@@ -1,0 +1,178 @@
+// An answer as it unfolds, and as it stands: text with citations, sources, and what it cost.
+
+import { counted, duration, h, number, put, time } from "./dom.js";
+import { sourceAddress } from "./source.js";
+
+const NO_RECORD = {
+  never_seen: "The index has never seen this.",
+  expired: "What there was about this has expired.",
+  outside_filter: "There is something about this, but outside the filters.",
+  not_yet_indexed: "Something about this has arrived and is not searchable yet.",
+  budget_spent: "Nothing was found before the effort was spent. A thorough search may find more.",
+};
+
+const STOPPED = {
+  budget_spent: "the effort was spent",
+  nothing_left: "nothing relevant was left",
+  barren: "the last communities held nothing relevant",
+  no_candidates: "nothing came near the question",
+  cancelled: "it was cancelled",
+  deadline: "its time was up",
+};
+
+/** A search on its way. */
+export class Progress {
+  constructor(place, question) {
+    this.done = false;
+    this.tested = 0;
+    this.relevant = 0;
+    this.claims = 0;
+    this.bar = h("progress", { max: 1, value: 0, "aria-label": "Relevance tests spent" });
+    this.line = h("p", { class: "quiet" }, "Reading the question");
+    this.list = h("ul", { class: "claims" });
+    place.hidden = false;
+    put(place, h("h2", { dir: "auto" }, question), this.bar, this.line, this.list);
+    place.setAttribute("aria-busy", "true");
+    this.place = place;
+  }
+
+  /** Show one step of the search. */
+  step(event, data) {
+    if (event === "tested") this.count(data);
+    else if (event === "claim") this.claim(data);
+    else if (event === "ranked") this.say(rankedText(data));
+    else if (event === "descended") this.say("Looking closer into what is relevant");
+  }
+
+  count(data) {
+    this.tested = data.tests ?? this.tested + 1;
+    this.relevant = data.relevant_total ?? this.relevant + (data.relevant === true ? 1 : 0);
+    if (data.budget) this.bar.max = data.budget;
+    this.bar.value = this.tested;
+    const where = data.title ? ` \u00b7 ${data.title}` : "";
+    this.say(`${counted(this.tested, "passage")} tested, ${number(this.relevant)} relevant${where}`);
+  }
+
+  claim(data) {
+    this.claims += 1;
+    this.list.append(h("li", { dir: "auto" }, data.text ?? ""));
+  }
+
+  say(text) {
+    put(this.line, text);
+  }
+
+  ended() {
+    this.place.removeAttribute("aria-busy");
+    if (!this.done) this.failed("The search ended without an answer.");
+  }
+
+  stopped() {
+    this.place.removeAttribute("aria-busy");
+    this.bar.remove();
+    this.say("Stopped.");
+  }
+
+  failed(message) {
+    this.place.removeAttribute("aria-busy");
+    this.bar.remove();
+    put(this.line, h("span", { class: "notice" }, message));
+  }
+}
+
+function rankedText(data) {
+  const chunks = data.candidates ?? data.chunks;
+  return typeof chunks === "number" ? `${counted(chunks, "passage")} in question` : "Ranking passages";
+}
+
+/** Show a finished answer. */
+export function showAnswer(place, answer) {
+  place.hidden = false;
+  put(
+    place,
+    h("h2", { dir: "auto" }, answer.question),
+    answer.outcome === "answered" ? null : noRecord(answer),
+    h("div", { class: "prose", dir: "auto" }, prose(answer)),
+    answer.citations.length ? sources(answer.citations) : null,
+    cost(answer),
+  );
+}
+
+function noRecord(answer) {
+  const searched = answer.searched;
+  return h(
+    "p",
+    { class: "notice" },
+    h("strong", {}, NO_RECORD[answer.outcome] ?? "No record."),
+    ` ${counted(searched.documents, "document")} stood to be searched`,
+    searched.newest_arrival ? [", the newest arrived ", time(searched.newest_arrival)] : null,
+    ".",
+  );
+}
+
+function prose(answer) {
+  return answer.answer
+    .split(/\n+/)
+    .filter((paragraph) => paragraph.trim())
+    .map((paragraph) => {
+      const item = paragraph.match(/^\s*[-\u2022*]\s+(.*)$/);
+      return h("p", { dir: "auto", class: item ? "item" : null }, cited(item ? item[1] : paragraph, answer));
+    });
+}
+
+/** Text with each [n] made a link to its source. */
+function cited(text, answer) {
+  return text.split(/(\[\d+(?:\s*,\s*\d+)*\])/).map((part) => {
+    const numbers = part.match(/^\[(.*)\]$/)?.[1].split(",").map(Number);
+    if (!numbers || numbers.some((n) => !answer.citations[n - 1])) return part;
+    return numbers.map((n) => reference(n, answer.citations[n - 1]));
+  });
+}
+
+function reference(n, citation) {
+  const label = `Source ${n}: ${citation.title || citation.document_id}`;
+  return h("a", { class: "cite", href: quoteAddress(citation), "aria-label": label, title: label }, n);
+}
+
+const quoteAddress = (c) => sourceAddress(c.document_id, c.start, c.end);
+
+function sources(citations) {
+  const list = citations.map((c, i) =>
+    h(
+      "li",
+      {},
+      h("a", { class: "cite", href: quoteAddress(c), "aria-hidden": "true", tabindex: "-1" }, i + 1),
+      h(
+        "div",
+        {},
+        h("a", { class: "title", dir: "auto", href: quoteAddress(c) }, c.title || c.document_id),
+        h("p", { class: "quiet" }, c.source ? h("bdi", { class: "source" }, c.source) : null, time(c.published_at ?? c.observed_at)),
+        h("blockquote", { dir: "auto" }, c.quote),
+      ),
+    ),
+  );
+  const most = 5;
+  const more = list.slice(most);
+  return [
+    h("h3", {}, "Sources"),
+    h("ol", { class: "sources" }, list.slice(0, most)),
+    more.length
+      ? h("details", {}, h("summary", {}, counted(more.length, "further source")), h("ol", { class: "sources" }, more))
+      : null,
+  ];
+}
+
+function cost(answer) {
+  const stages = Object.values(answer.ledger);
+  const sum = (name) => stages.reduce((total, stage) => total + stage[name], 0);
+  const calls = sum("calls");
+  const tokens = sum("prompt_tokens") + sum("completion_tokens");
+  const parts = [
+    `${number(sum("relevance_tests"))} of ${number(answer.budget)} tests spent; it ended because ${STOPPED[answer.stopped] ?? answer.stopped}`,
+    calls ? `${counted(calls, "model call")}, ${counted(tokens, "token")}` : "no language model was used: sentences are quoted",
+    `generation ${number(answer.generation)}`,
+    duration(sum("seconds")),
+  ];
+  if (answer.degraded.length) parts.push(`without ${answer.degraded.join(", ")}`);
+  return h("p", { class: "quiet cost" }, parts.join(" \u00b7 "));
+}

@@ -1,0 +1,179 @@
+// Stories: the communities as cards, one of them told in full, and one concept.
+
+import { get } from "./api.js";
+import { askThis } from "./ask.js";
+import { bars } from "./charts.js";
+import { $, clockOf, counted, dayOf, h, number, put, shortDay, storyName, time, titleOf } from "./dom.js";
+import { sourceAddress } from "./source.js";
+
+const SHOWN = 12;
+const TIMELINE = 200;
+let order = "size";
+
+/** Make the switch between the orders work. */
+export function prepareStories() {
+  for (const button of document.querySelectorAll("[data-order]")) {
+    button.addEventListener("click", () => {
+      order = button.dataset.order;
+      for (const other of document.querySelectorAll("[data-order]")) {
+        other.setAttribute("aria-pressed", String(other === button));
+      }
+      showStories();
+    });
+  }
+}
+
+/** Show the communities of the first level, in the order chosen. */
+export async function showStories() {
+  const place = $("stories");
+  try {
+    const found = await get(`v1/communities?order=${order}&limit=${SHOWN}`);
+    if (place.dataset.shown === `${order} ${found.generation}`) return;
+    place.dataset.shown = `${order} ${found.generation}`;
+    const focused = document.activeElement?.closest?.("[data-story]")?.dataset.story;
+    put(place, found.communities.length ? found.communities.map(card) : nothingYet());
+    if (focused) place.querySelector(`[data-story="${CSS.escape(focused)}"] a`)?.focus();
+  } catch (error) {
+    if (!place.childElementCount) put(place, h("p", { class: "notice" }, error.message));
+  } finally {
+    place.setAttribute("aria-busy", "false");
+  }
+}
+
+const nothingYet = () =>
+  h("p", { class: "quiet empty" }, "Stories appear as soon as enough documents have arrived.");
+
+function card(c) {
+  const newest = c.samples[0];
+  return h(
+    "article",
+    { class: "card", "data-story": c.id },
+    h("h3", {}, h("a", { href: `#/story/${c.id}`, dir: "auto" }, storyName(c.concepts))),
+    h("p", { class: "also", dir: "auto" }, c.concepts.slice(3, 8).join(", ")),
+    c.timeline ? bars(c.timeline) : null,
+    h("p", { class: "quiet facts" }, h("span", {}, counted(c.documents, "document")), growth(c)),
+    newest
+      ? h("p", { class: "newest" }, h("a", { href: sourceAddress(newest.document_id), dir: "auto" }, titleOf(newest)))
+      : null,
+  );
+}
+
+function growth(c) {
+  if (!c.recent) return null;
+  const rising = c.growth >= 1.5;
+  const text = rising ? `growing \u00d7${number(c.growth, 1)}` : `${number(c.recent)} new`;
+  return h("span", { class: rising ? "badge rising" : "badge" }, text);
+}
+
+/** Tell one community's story: its days, documents, sources, edits and withdrawals. */
+export async function showStory(place, id) {
+  const story = await get(`v1/communities/${encodeURIComponent(id)}?documents=${TIMELINE}`);
+  const c = story.brief;
+  const about = c.concepts[0];
+  put(
+    place,
+    back(),
+    h("h1", { dir: "auto", tabindex: "-1" }, storyName(c.concepts)),
+    h("p", { class: "quiet facts" }, storyFacts(story)),
+    c.timeline ? h("figure", { class: "wide" }, bars(c.timeline, { width: 640, height: 80 }), axis(c.timeline)) : null,
+    about ? h("p", {}, h("button", { type: "button", class: "chip strong", dir: "auto", click: () => leaveAndAsk(`What happened with ${about}?`) }, `Ask: what happened with ${about}?`)) : null,
+    section("Concepts", h("ul", { class: "chips" }, c.concepts.map((name, i) => concept(story.keys[i], name)))),
+    story.sources.length ? section("Sources", h("ul", { class: "chips" }, story.sources.map((s) => h("li", { class: "tag" }, h("bdi", {}, s.source || "(none)"), ` ${number(s.documents)}`)))) : null,
+    section("As it happened", timeline(story.documents, story.document_count)),
+    story.children.length ? section("Within this story", h("div", { class: "cards" }, story.children.map(card))) : null,
+  );
+  return storyName(c.concepts);
+}
+
+function storyFacts(story) {
+  return [
+    h("span", {}, counted(story.brief.documents, "document")),
+    h("span", {}, counted(story.brief.concept_count, "concept")),
+    story.edits ? h("span", { class: "badge" }, counted(story.edits, "edit")) : null,
+    story.withdrawals ? h("span", { class: "badge gone" }, counted(story.withdrawals, "withdrawal")) : null,
+    growth(story.brief),
+  ];
+}
+
+function axis(timeline) {
+  const start = Date.parse(timeline.start);
+  const end = start + timeline.documents.length * timeline.interval_seconds * 1000;
+  return h("figcaption", { class: "quiet" }, h("span", {}, shortDay(start)), h("span", {}, shortDay(end - 1)));
+}
+
+const back = () => h("p", {}, h("a", { class: "back", href: "#/" }, "\u2190 Stream"));
+
+const section = (title, ...content) => h("section", {}, h("h2", {}, title), content);
+
+const concept = (key, name) =>
+  h("li", {}, h("a", { class: "tag", dir: "auto", href: `#/concept/${encodeURIComponent(key)}` }, name));
+
+const CHANGES = { edit: "edited", delete: "withdrawn" };
+
+function timeline(documents, count) {
+  if (!documents.length) return h("p", { class: "quiet" }, "No change is on record.");
+  const days = new Map();
+  for (const d of documents) {
+    const day = dayOf(d.event_at);
+    days.set(day, [...(days.get(day) ?? []), d]);
+  }
+  const told = [...days].map(([day, changes]) => [h("h3", {}, day), h("ol", { class: "timeline" }, changes.map(change))]);
+  const more = count - documents.length;
+  return [told, more > 0 ? h("p", { class: "quiet" }, `and ${counted(more, "earlier document")}`) : null];
+}
+
+function change(d) {
+  const withdrawn = d.change === "delete";
+  const title = withdrawn ? h("span", { class: "struck", dir: "auto" }, d.document_id) : h("a", { href: sourceAddress(d.document_id), dir: "auto" }, titleOf(d));
+  return h(
+    "li",
+    { class: withdrawn ? "gone" : null },
+    h("time", { datetime: d.event_at }, clockOf(d.event_at)),
+    h(
+      "div",
+      {},
+      title,
+      h("p", { class: "quiet" }, d.source ? h("bdi", { class: "source" }, d.source) : null, CHANGES[d.change] ? h("span", { class: withdrawn ? "badge gone" : "badge" }, CHANGES[d.change]) : null),
+    ),
+  );
+}
+
+function leaveAndAsk(question) {
+  location.hash = "#/";
+  askThis(question);
+}
+
+/** Show one concept: what it is seen with, and where. */
+export async function showConcept(place, key) {
+  const found = await get(`v1/concepts/${encodeURIComponent(key)}`);
+  const most = Math.max(1, ...found.neighbours.map((n) => n.together));
+  put(
+    place,
+    back(),
+    h("h1", { dir: "auto", tabindex: "-1" }, found.display),
+    h("p", { class: "quiet facts" }, h("span", {}, found.kind), h("span", {}, counted(found.document_count, "document")), h("span", {}, counted(found.frequency, "passage"))),
+    h("p", {}, h("button", { type: "button", class: "chip strong", dir: "auto", click: () => leaveAndAsk(`What happened with ${found.display}?`) }, `Ask: what happened with ${found.display}?`)),
+    found.communities.length ? section("Stories", h("p", { class: "facts" }, found.communities.map((id, level) => h("a", { class: "tag", href: `#/story/${id}` }, level ? `narrower (C${level})` : "its story")))) : null,
+    found.neighbours.length ? section("Seen together with", h("ul", { class: "neighbours" }, found.neighbours.map((n) => neighbour(n, most)))) : null,
+    section("Newest documents", h("ol", { class: "documents" }, found.documents.map(brief))),
+  );
+  return found.display;
+}
+
+function neighbour(n, most) {
+  return h(
+    "li",
+    {},
+    h("a", { dir: "auto", href: `#/concept/${encodeURIComponent(n.key)}` }, n.display),
+    h("meter", { min: 0, max: most, value: n.together, "aria-hidden": "true" }),
+    h("span", { class: "quiet" }, counted(n.together, "passage")),
+  );
+}
+
+const brief = (d) =>
+  h(
+    "li",
+    {},
+    h("a", { href: sourceAddress(d.document_id), dir: "auto" }, titleOf(d)),
+    h("p", { class: "quiet" }, d.source ? h("bdi", { class: "source" }, d.source) : null, time(d.event_at)),
+  );

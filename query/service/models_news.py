@@ -1,0 +1,170 @@
+"""The JSON of stories, communities and concepts: the frozen types under the same names."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from query.service.models import CitationModel, Identifier, Model, Moment
+
+
+class DocumentBriefModel(Model):
+    """A document in a list; ``change`` is insert, edit or delete, the last without a title."""
+
+    document_id: str
+    title: str
+    source: str
+    url: str
+    observed_at: Moment
+    event_at: Moment
+    change: str
+
+
+class StoryModel(Model):
+    """A community that arrivals touched, with what they were."""
+
+    community: Identifier
+    level: int
+    concepts: list[str]
+    first: DocumentBriefModel
+    other_sources: list[str]
+    documents: list[DocumentBriefModel]
+    document_count: int
+    inserts: int
+    edits: int
+    withdrawals: int
+    newest_at: Moment
+    quote: CitationModel | None
+
+
+class NewsModel(Model):
+    """What arrived in a window, told as stories, the most recent first."""
+
+    about: str | None
+    matched: list[str]
+    since: Moment
+    until: Moment
+    changes: int
+    stories_count: int
+    stories: list[StoryModel]
+    generation: int
+
+
+class TimeRowModel(Model):
+    """Changes by arrival in one interval."""
+
+    start: datetime
+    documents: int
+    edits: int
+    withdrawals: int
+
+
+class TimeseriesModel(Model):
+    """Changes that concern a concept, one row for each interval."""
+
+    concept: str
+    interval_seconds: int
+    rows: list[TimeRowModel]
+    generation: int
+
+
+class TimelineModel(Model):
+    """Documents by event time, one count for each interval from ``start``."""
+
+    start: Moment
+    interval_seconds: int
+    documents: list[int]
+
+
+class CommunityModel(Model):
+    """A community in a list; ``growth`` is the ratio of recent arrivals to those expected."""
+
+    id: Identifier
+    level: int
+    parent: Identifier
+    concept_count: int
+    concepts: list[str]
+    documents: int
+    recent: int
+    growth: float
+    samples: list[DocumentBriefModel]
+    timeline: TimelineModel | None = None
+
+
+class CommunityListModel(Model):
+    """Communities of one level; ``levels`` is how many there are, ``count`` those of this one."""
+
+    level: int
+    levels: int
+    count: int
+    since: Moment
+    order: str
+    communities: list[CommunityModel]
+    generation: int
+
+
+class SourceCountModel(Model):
+    """Documents of a source."""
+
+    source: str
+    documents: int
+
+
+class SourceListModel(Model):
+    """The sources, those with the most documents first."""
+
+    sources: list[SourceCountModel]
+    generation: int
+
+
+class CommunityStoryModel(Model):
+    """A community told: its concepts, documents by time, sources, edits, withdrawals, parts."""
+
+    brief: CommunityModel
+    keys: list[str] = Field(description="Keys of `brief.concepts`, in the same order")
+    children: list[CommunityModel]
+    documents: list[DocumentBriefModel]
+    document_count: int
+    sources: list[SourceCountModel]
+    edits: int
+    withdrawals: int
+    generation: int
+
+
+class ConceptNeighbourModel(Model):
+    """A concept seen together with another; ``together`` chunks hold both."""
+
+    key: str
+    display: str
+    kind: str
+    together: int
+    weight: float
+
+
+class ConceptModel(Model):
+    """A concept: its neighbours, its communities from C0 down, its newest documents."""
+
+    key: str
+    display: str
+    kind: str
+    frequency: int
+    document_count: int
+    communities: list[Identifier]
+    neighbours: list[ConceptNeighbourModel]
+    documents: list[DocumentBriefModel]
+    generation: int
+
+
+class ConceptItemModel(Model):
+    """A concept in a list."""
+
+    key: str
+    display: str
+    kind: str
+    frequency: int
+
+
+class ConceptListModel(Model):
+    """Concepts whose key begins with what was asked, the most frequent first."""
+
+    concepts: list[ConceptItemModel]
+    generation: int

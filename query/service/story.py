@@ -1,0 +1,171 @@
+"""A community over time: which documents count in it, and when they came."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from index.communities.hierarchy import Hierarchy
+from index.types import Int64Array, Millis
+from index.view import ChangeKind, DocumentChange, StoredDocument, View
+from query.communities import homes
+from query.graph import SearchGraph
+from query.settings import LazySettings
+from query.types_news import DocumentBrief
+
+HOMES = LazySettings().homes
+"""A chunk counts in this many communities of each level, as in a search."""
+BARS = 24
+"""Intervals that a timeline has at most."""
+_MINUTE = 60_000
+_DAY = 24 * 60 * _MINUTE
+INTERVALS = (
+    *(_MINUTE * n for n in (1, 5, 15, 60, 180, 360, 720)),
+    *(_DAY * n for n in (1, 2, 7, 14, 30, 91, 365, 3650)),
+)
+"""Lengths of an interval that a person can read, in milliseconds."""
+OUTLIERS = 0.01
+"""Share of the oldest documents that a timeline leaves out: one wrong date would flatten it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Documents by event time: ``documents[i]`` in the i-th interval from ``start``."""
+
+    start: Millis
+    interval_seconds: int
+    documents: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCount:
+    """Documents of a source."""
+
+    source: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A community's own documents and changes, newest first.
+
+    ``edits`` and ``withdrawals`` count the changes on record since the oldest document told.
+    """
+
+    documents: tuple[DocumentBrief, ...]
+    document_count: int
+    sources: tuple[SourceCount, ...]
+    edits: int
+    withdrawals: int
+
+
+def documents_at(graph: SearchGraph, level: int) -> tuple[Int64Array, Int64Array]:
+    """Which documents count in which community of a level.
+
+    Returns:
+        Pairs (community id, document row), int64 each, sorted by community and row, distinct.
+    """
+    snapshot = graph.snapshot
+    rows = np.flatnonzero(snapshot.alive)
+    if level >= len(graph.memberships) or not len(rows):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    table = homes(graph, rows, level, HOMES)
+    document = np.repeat(snapshot.chunk_document[rows].astype(np.int64), table.shape[1])
+    pairs = np.stack([table.ravel(), document])
+    pairs = np.unique(pairs[:, pairs[0] != Hierarchy.NONE], axis=1)
+    return pairs[0], pairs[1]
+
+
+def timelines(graph: SearchGraph, level: int, communities: Sequence[int]) -> Mapping[int, Timeline]:
+    """The timeline of each community of a level, all over the same intervals."""
+    community, document = documents_at(graph, level)
+    event_at = graph.snapshot.event_at
+    start, interval, bars = _intervals(event_at[graph.documents_alive])
+    found = {}
+    for wanted in communities:
+        first, last = np.searchsorted(community, [wanted, wanted + 1])
+        at = (event_at[document[first:last]] - start) // interval
+        counts = np.bincount(at[(at >= 0) & (at < bars)], minlength=bars)
+        found[wanted] = Timeline(Millis(start), interval // 1000, tuple(counts.tolist()))
+    return found
+
+
+def _intervals(moments: Int64Array) -> tuple[int, int, int]:
+    """Start, length and number of intervals that cover moments, but for the oldest few."""
+    if not len(moments):
+        return 0, INTERVALS[0], 1
+    first = int(np.quantile(moments, OUTLIERS, method="higher"))
+    last = int(moments.max())
+    fitting = (length for length in INTERVALS if last // length - first // length < BARS)
+    interval = next(fitting, INTERVALS[-1])
+    start = first // interval * interval
+    return start, interval, min(BARS, (last - start) // interval + 1)
+
+
+def tell(view: View, graph: SearchGraph, community: int, limit: int) -> Told:
+    """Tell a community's story from its newest ``limit`` documents and their changes."""
+    snapshot = view.snapshot
+    level = snapshot.hierarchy.level_of(community)
+    communities, documents = documents_at(graph, level)
+    rows = documents[slice(*np.searchsorted(communities, [community, community + 1]))]
+    names = snapshot.labels.sources
+    sources = Counter(names[code] for code in snapshot.source[rows].tolist())
+    newest = rows[np.argsort(-snapshot.event_at[rows], kind="stable")[:limit]]
+    stored = view.documents(snapshot.documents[newest].tolist())
+    oldest = min((d.observed_at for d in stored.values()), default=snapshot.head.newest_arrival)
+    edited: Counter[str] = Counter()
+    gone = []
+    for change in view.changes(oldest):
+        if change.kind == ChangeKind.EDIT:
+            edited[change.document_id] += 1
+        elif change.kind == ChangeKind.DELETE and _counts_in(graph, level, change, community):
+            gone.append(change)
+    briefs = [_withdrawn(change) for change in gone]
+    for document in stored.values():
+        kind = ChangeKind.EDIT if edited[document.id] else ChangeKind.INSERT
+        briefs.append(_living(document, kind))
+    briefs.sort(key=lambda brief: (-brief.event_at, brief.document_id))
+    return Told(
+        documents=tuple(briefs[:limit]),
+        document_count=len(rows) + len(gone),
+        sources=tuple(SourceCount(*pair) for pair in sources.most_common(20)),
+        edits=sum(edited[d.id] for d in stored.values()),
+        withdrawals=len(gone),
+    )
+
+
+def _counts_in(graph: SearchGraph, level: int, change: DocumentChange, community: int) -> bool:
+    """Whether a withdrawn document counted in a community, by its concepts together."""
+    concepts = change.concepts[change.concepts < len(graph.idf)]
+    home = graph.memberships[level][concepts]
+    inside = home != Hierarchy.NONE
+    weight: Counter[int] = Counter()
+    for place, idf in zip(home[inside].tolist(), graph.idf[concepts][inside].tolist(), strict=True):
+        weight[place] += idf
+    best = sorted(weight, key=lambda place: (-weight[place], place))[:HOMES]
+    return community in best
+
+
+def _living(document: StoredDocument, change: str) -> DocumentBrief:
+    return DocumentBrief(
+        document_id=document.id,
+        title=document.title,
+        source=document.source,
+        url=document.url,
+        observed_at=document.observed_at,
+        event_at=document.event_at,
+        change=change,
+    )
+
+
+def _withdrawn(change: DocumentChange) -> DocumentBrief:
+    return DocumentBrief(
+        document_id=change.document_id,
+        title="",
+        source=change.source,
+        url="",
+        observed_at=change.observed_at,
+        event_at=change.event_at,
+        change=change.kind,
+    )
