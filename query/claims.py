@@ -11,14 +11,17 @@ from query.types import Citation, Claim
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A relevant chunk with its verdict. ``sentences`` are offsets into the chunk's text."""
+    """A chunk to quote, with its verdict and what it is worth in the end.
+
+    ``sentences`` are offsets into the chunk's text, ``community`` is the chunk's main home.
+    """
 
     chunk: StoredChunk
     document: StoredDocument
     sentences: tuple[tuple[int, int], ...]
     verdict: Verdict
+    worth: float
     community: int
-    rank: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,7 @@ class _Quote:
     stems: frozenset[str]
     community: int
     score: float
+    worth: float
 
 
 def extract(
@@ -58,11 +62,16 @@ def _quotes(evidence: Sequence[Evidence], settings: ClaimSettings) -> list[_Quot
         for place, at in enumerate(item.verdict.sentences[: settings.sentences_each]):
             citation = cite(item.chunk, item.document, item.sentences[at], settings.longest)
             if citation is not None:
-                score = item.verdict.score / (1 + place)
                 found.append(
-                    _Quote(citation, frozenset(stems(citation.quote)), item.community, score)
+                    _Quote(
+                        citation=citation,
+                        stems=frozenset(stems(citation.quote)),
+                        community=item.community,
+                        score=item.verdict.score,
+                        worth=item.worth - place,
+                    )
                 )
-    return sorted(found, key=lambda q: (-q.score, q.citation.document_id, q.citation.start))
+    return sorted(found, key=lambda q: (-q.worth, q.citation.document_id, q.citation.start))
 
 
 def cite(

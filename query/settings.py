@@ -89,6 +89,10 @@ class RankSettings:
     weight_bridge: float = 1.4
     full_text_limit: int = 1000
     """Hits asked of the full-text index; all of them when filters leave less than a fifth."""
+    verdict_weight: float = 0.5
+    """What an assessor's log-odds count in the final ranking, beside the ranking's own score."""
+    untested: float = 0.01
+    """The verdict's score that a chunk is given in the final ranking when it was not tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,8 @@ class ClaimSettings:
         sources_each: Citations of one claim.
         longest: Characters of a quote.
         same: Two quotes say the same where they share this part of their words.
+        level: Level of the communities that claims are grouped by (0 is C0).
+        heading: Concepts named over the claims of one community.
         baseline: Chunks from the top that a mode without relevance tests quotes.
     """
 
@@ -113,6 +119,8 @@ class ClaimSettings:
     sources_each: int = 6
     longest: int = 600
     same: float = 0.7
+    level: int = 1
+    heading: int = 3
     baseline: int = 10
 
 
@@ -122,16 +130,15 @@ class SearchSettings:
 
     Attributes:
         candidates: Chunks ranked for a subquery, at least; three times the budget if that is more.
-        verdict_weight: What an assessor's log-odds count in the final ranking, beside the
-            ranking's own score.
         ranking: Documents of the final ranking that an answer lists, at least.
+        deadline: Seconds after which no further test is begun; a view is held for at most 120.
     """
 
     lazy: LazySettings = field(default_factory=LazySettings)
     rank: RankSettings = field(default_factory=RankSettings)
     claims: ClaimSettings = field(default_factory=ClaimSettings)
     candidates: int = 300
-    verdict_weight: float = 0.5
     ranking: int = 20
+    deadline: float = 100.0
     largest_budget: int = 10_000
     longest_question: int = 2_000

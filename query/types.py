@@ -20,6 +20,10 @@ class Mode(StrEnum):
     GLOBAL = "global"
 
 
+BASELINES = frozenset({Mode.HYBRID, Mode.VECTOR, Mode.BM25})
+"""Modes that rank and spend no relevance test."""
+
+
 class Outcome(StrEnum):
     """What an answer is; a closed list. All but ``ANSWERED`` are ways of having no record."""
 

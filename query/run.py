@@ -1,0 +1,269 @@
+"""One search over one pinned view."""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from index.types import BoolArray
+from index.view import View
+from query import answer as wording
+from query.assessor import Assessor, OfflineAssessor
+from query.broad import rank_broad
+from query.candidates import Candidates, Texts
+from query.communities import group
+from query.conclude import Conclusion, relevant_outside
+from query.filters import row_mask, searched
+from query.graph import GraphCache
+from query.language import Language
+from query.lazy import Descent, Explored, Groups, Test, Verdicts, search
+from query.ledger import Clock, Ledger
+from query.parts import Part
+from query.plan import Subquery, subqueries
+from query.ranking import rank
+from query.record import missing, why_nothing
+from query.settings import LazySettings, SearchSettings
+from query.types import (
+    BASELINES,
+    Answer,
+    Citation,
+    Claim,
+    EventKind,
+    Mode,
+    Outcome,
+    Question,
+    SearchEvent,
+    Stopped,
+)
+
+EXHAUSTIVE = LazySettings(k=2, z=1_000_000, root_k=0, patience=1_000_000)
+"""Mode ``global``: every community of a level in turn, no descent, no giving up."""
+
+Events = Generator[SearchEvent, None, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a search works with, beside its view and its question."""
+
+    language: Language
+    assessor: Assessor
+    settings: SearchSettings
+    clock: Clock
+    backlog: Callable[[], int]
+    graphs: GraphCache
+    offline: OfflineAssessor = field(default_factory=OfflineAssessor)
+
+
+class Run:
+    """The steps of one search; used once."""
+
+    def __init__(self, view: View, question: Question, tools: Tools) -> None:
+        self.view = view
+        self.question = question
+        self.tools = tools
+        self.settings = tools.settings
+        self.ledger = Ledger(tools.clock)
+        self.texts = Texts(view, tools.language)
+        self.parts: list[Part] = []
+        self.stopped = Stopped.NO_CANDIDATES
+        with self.ledger.stage("plan"):
+            self.graph = tools.graphs.of(view.snapshot)
+            self.rows: BoolArray = row_mask(view, question.filters)
+            self.searched = searched(view, self.rows, question.filters)
+            self.asked = subqueries([question.text], self.graph, tools.language)
+            named = not any(subquery.broad for subquery in self.asked)
+            self.absent = missing(question.text, view, self.graph, self.rows) if named else None
+
+    def steps(self) -> Iterator[SearchEvent]:
+        """Search; the last event carries the answer."""
+        yield self._started()
+        if self.absent is None and self.searched.chunks:
+            with self.ledger.stage("rank"):
+                self.parts = [self._part(subquery) for subquery in self.asked]
+            candidates = sum(len(part.ranking.rows) for part in self.parts)
+            yield SearchEvent(EventKind.RANKED, {"candidates": candidates})
+            if self.question.mode in BASELINES:
+                self._look_at_top()
+            else:
+                yield from self._tests()
+        yield from self._conclude()
+
+    def _started(self) -> SearchEvent:
+        return SearchEvent(
+            EventKind.STARTED,
+            {
+                "generation": self.view.snapshot.generation,
+                "documents": self.searched.documents,
+                "chunks": self.searched.chunks,
+                "subqueries": [subquery.text for subquery in self.asked],
+                "assessor": self.tools.assessor.name,
+            },
+        )
+
+    def _part(self, subquery: Subquery) -> Part:
+        mode = self.question.mode
+        if mode is Mode.GLOBAL or (subquery.broad and mode not in BASELINES):
+            ranking, groups = rank_broad(self.graph, subquery, self.rows)
+        else:
+            ranking = rank(
+                self.view,
+                self.graph,
+                subquery,
+                self.rows,
+                mode=mode,
+                settings=self.settings.rank,
+                count=max(self.settings.candidates, 3 * self.question.budget),
+            )
+            if mode in BASELINES:
+                groups = Groups((), {}, {}, {}, {}, ())
+            else:
+                groups = group(self.graph, ranking.rows, self.settings.lazy)
+        candidates = Candidates(subquery, ranking, self.graph, self.texts)
+        return Part(candidates, ranking, groups)
+
+    def _look_at_top(self) -> None:
+        """A baseline: no relevance test is spent; its top is quoted, whatever it is."""
+        with self.ledger.stage("claims"):
+            for part in self.parts:
+                rows = part.ranking.rows[: self.settings.claims.baseline]
+                shown = part.candidates.of(self.graph.snapshot.slots[rows].tolist())
+                verdicts = self.tools.offline.assess(part.candidates.subquery, shown)
+                part.verdicts.update((verdict.slot, verdict) for verdict in verdicts)
+                if shown:
+                    self.stopped = Stopped.NOTHING_LEFT
+
+    def _tests(self) -> Events:
+        """Walk over the communities, as the verdicts say."""
+        lazy = EXHAUSTIVE if self.question.mode is Mode.GLOBAL else self.settings.lazy
+        groups = [part.groups for part in self.parts]
+        walk = search(groups, self.question.budget, self._neighbours, lazy)
+        reply: Verdicts | None = None
+        while True:
+            try:
+                step = walk.send(reply)
+            except StopIteration as end:
+                self.stopped = _overall(end.value)
+                return
+            if isinstance(step, Descent):
+                reply = None
+                yield _descended(step)
+            elif self.ledger.seconds > self.settings.deadline:
+                self.stopped = Stopped.DEADLINE
+                return
+            else:
+                reply = self._test(step)
+                yield self._tested(step)
+
+    def _test(self, step: Test) -> Verdicts:
+        part = self.parts[step.subquery]
+        with self.ledger.stage("test"):
+            shown = part.candidates.of(step.slots)
+            verdicts = self.tools.assessor.assess(part.candidates.subquery, shown)
+            part.verdicts.update((verdict.slot, verdict) for verdict in verdicts)
+        self.ledger.tests("test", len(step.slots))
+        return [verdict.relevant for verdict in verdicts]
+
+    def _tested(self, step: Test) -> SearchEvent:
+        verdicts = [v for part in self.parts for v in part.verdicts.values()]
+        return SearchEvent(
+            EventKind.TESTED,
+            {
+                "subquery": step.subquery,
+                "community": step.community,
+                "level": step.level,
+                "tested": len(verdicts),
+                "relevant": sum(bool(verdict.relevant) for verdict in verdicts),
+                "budget": self.question.budget,
+            },
+        )
+
+    def _neighbours(self, slot: int) -> list[int]:
+        """The chunks before and after one in its document, those that may be tested."""
+        snapshot = self.graph.snapshot
+        row = int(snapshot.rows_of(np.array([slot]))[0])
+        near = [n for n in (row - 1, row + 1) if 0 <= n < snapshot.rows and self.rows[n]]
+        of = snapshot.chunk_document
+        return [int(snapshot.slots[n]) for n in near if of[n] == of[row]]
+
+    def _conclude(self) -> Events:
+        """Claims, then the answer."""
+        end = Conclusion(self.view, self.graph, self.texts, self.parts, self.settings)
+        with self.ledger.stage("claims"):
+            claims, citations = end.claims(self.question.mode)
+        for claim in claims:
+            yield _claimed(claim, citations)
+        with self.ledger.stage("answer"):
+            if claims:
+                offline = self.tools.assessor.name == self.tools.offline.name
+                outcome, text = Outcome.ANSWERED, end.text(claims, offline=offline)
+            else:
+                outcome, text = self._no_record()
+            ranking = end.ranking(self.question.mode, self.question.budget)
+        snapshot = self.view.snapshot
+        answer = Answer(
+            question=self.question.text,
+            text=text,
+            outcome=outcome,
+            stopped=self.stopped,
+            citations=citations,
+            claims=claims,
+            ranking=ranking,
+            searched=self.searched,
+            ledger=self.ledger.costs(),
+            budget=self.question.budget,
+            assessor=self.tools.assessor.name,
+            mode=self.question.mode,
+            generation=snapshot.generation,
+            watermark=snapshot.head.watermark,
+            positions=snapshot.head.positions,
+            subqueries=tuple(subquery.text for subquery in self.asked),
+        )
+        yield SearchEvent(EventKind.ANSWER, {"outcome": outcome.value}, answer)
+
+    def _no_record(self) -> tuple[Outcome, str]:
+        backlog = self.tools.backlog()
+        if self.absent is not None:
+            outcome = self.absent.outcome(backlog)
+            return outcome, wording.no_record(self.absent.names, outcome, self.searched)
+        outcome = why_nothing(
+            stopped=self.stopped,
+            outside=relevant_outside(
+                self.view, self.graph, self.asked, self.rows, self.texts, self.settings
+            ),
+            documents=len(self.view.snapshot.documents),
+            backlog=backlog,
+        )
+        return outcome, wording.no_record((), outcome, self.searched)
+
+
+def _overall(explored: Sequence[Explored]) -> Stopped:
+    """Why the whole search ended: as the last subquery that had candidates did."""
+    reasons = [part.stopped for part in explored if part.stopped is not Stopped.NO_CANDIDATES]
+    return reasons[-1] if reasons else Stopped.NO_CANDIDATES
+
+
+def _descended(step: Descent) -> SearchEvent:
+    return SearchEvent(
+        EventKind.DESCENDED,
+        {
+            "subquery": step.subquery,
+            "relevant": list(step.relevant),
+            "entered": list(step.entered),
+        },
+    )
+
+
+def _claimed(claim: Claim, citations: Sequence[Citation]) -> SearchEvent:
+    first = citations[claim.citations[0] - 1]
+    return SearchEvent(
+        EventKind.CLAIM,
+        {
+            "text": claim.text,
+            "citations": list(claim.citations),
+            "community": claim.community,
+            "score": claim.score,
+            "document_id": first.document_id,
+            "title": first.title,
+        },
+    )

@@ -1,0 +1,86 @@
+"""The search as a whole: pin a view, plan, rank, test, claim, answer, telling what happens."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from index.view import SnapshotSource
+from query.assessor import Assessor
+from query.errors import BadFilterError
+from query.graph import GraphCache
+from query.language import Language
+from query.ledger import Clock
+from query.plan import checked
+from query.run import Run, Tools
+from query.settings import SearchSettings
+from query.types import Answer, Filters, Question, SearchEvent
+
+
+class Engine:
+    """Answers questions from a source of views; safe to use from several threads.
+
+    Args:
+        source: Where views come from; each search pins one and uses nothing else.
+        language: The analyzer that the index was built with.
+        assessor: Tests chunks for relevance.
+        settings: All constants.
+        clock: Seconds that never go backwards, for the ledger and the deadline.
+        backlog: Records that have arrived and are not indexed yet, for an honest "no record".
+    """
+
+    def __init__(
+        self,
+        source: SnapshotSource,
+        language: Language,
+        assessor: Assessor,
+        settings: SearchSettings | None = None,
+        *,
+        clock: Clock = time.perf_counter,
+        backlog: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self._source = source
+        self._tools = Tools(
+            language, assessor, settings or SearchSettings(), clock, backlog, GraphCache()
+        )
+
+    @property
+    def assessor(self) -> str:
+        """Name of the assessor."""
+        return self._tools.assessor.name
+
+    def search(self, question: Question) -> Iterator[SearchEvent]:
+        """Answer a question, step by step; the last event carries the answer.
+
+        Closing the iterator stops the search and gives the view back.
+
+        Raises:
+            QueryError: At once, before the first step, where the question cannot be.
+        """
+        question = checked(question, self._tools.settings)
+        _check_window(question.filters)
+        return self._steps(question)
+
+    def _steps(self, question: Question) -> Iterator[SearchEvent]:
+        with self._source.pin() as view:
+            yield from Run(view, question, self._tools).steps()
+
+    def answer(self, question: Question) -> Answer:
+        """The answer alone."""
+        answer: Answer | None = None
+        for event in self.search(question):
+            answer = event.answer
+        if answer is None:
+            raise AssertionError("a search ends with its answer")
+        return answer
+
+    def with_settings(self, settings: SearchSettings) -> "Engine":
+        """The same engine under other settings, sharing what it has prepared."""
+        other = object.__new__(Engine)
+        other._source = self._source
+        other._tools = replace(self._tools, settings=settings)
+        return other
+
+
+def _check_window(filters: Filters) -> None:
+    if filters.since is not None and filters.until is not None and filters.since >= filters.until:
+        raise BadFilterError("the window is empty: since must be before until")
