@@ -129,9 +129,8 @@ def _analyze_again(
         done = 0
         for arrivals in _stored_arrivals(source):
             plan = _plan(arrivals)
-            analyses = dict(
-                zip((d.id for d in plan.documents), analyzer.analyze(plan.documents), strict=True)
-            )
+            done_now = analyzer.analyze(plan.documents)
+            analyses = {str(d.id): one for d, one in zip(plan.documents, done_now, strict=True)}
             writer.commit(plan, analyses)
             done += len(arrivals)
             progress(done, total)
@@ -177,11 +176,11 @@ def _plan(arrivals: Sequence[Arrival]) -> Plan:
     """Everything that is stored was admitted once; it is not judged again."""
     admitted = tuple(Admitted(arrival, DocumentOutcome.INSERTED) for arrival in arrivals)
     final = {
-        one.arrival.content.document.id: one
+        str(one.arrival.content.document.id): one
         for one in admitted
         if isinstance(one.arrival.content, Upsert)
     }
-    return Plan(admitted, dict(final))
+    return Plan(admitted, final)
 
 
 def _carry_over(

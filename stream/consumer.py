@@ -13,10 +13,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from index.types import Analysis, Arrival, Document, Rejected
+from index.types import Analysis, Arrival, Document, Record, Rejected
 from index.writer import GenerationReport, Writer
+from stream.errors import SourceUnavailableError
 from stream.message import MessageLimits, decode
-from stream.source import Source
+from stream.source import Partition, Source
 
 
 class Analyzing(Protocol):
@@ -72,7 +73,7 @@ class ConsumerStatus:
     searchable, 0 when there is none; ``queue`` counts such records.
     """
 
-    lag: Mapping[tuple[str, int], int]
+    lag: Mapping[Partition, int]
     freshness: float
     queue: int
     batches: int
@@ -115,7 +116,8 @@ class Consumer:
         self._batches = 0
         self._records = 0
         self._running = False
-        self._lag: Mapping[tuple[str, int], int] = {}
+        self._stop = threading.Event()
+        self._lag: Mapping[Partition, int] = {}
 
     def status(self) -> ConsumerStatus:
         """Where the consumer stands now."""
@@ -136,6 +138,7 @@ class Consumer:
         What was read when ``stop`` is set is still committed. At the end of a bounded run the
         communities are brought up to date.
         """
+        self._stop = stop
         self._source.seek(self._writer.positions)
         ends = dict(self._source.end_offsets()) if until_end else None
         self._running = True
@@ -173,7 +176,7 @@ class Consumer:
         size, first = 0, self._clock()
         timeout = settings.poll_wait if wait else 0.0
         while len(arrivals) < settings.batch_records and size < settings.batch_bytes:
-            records = self._source.poll(settings.batch_records - len(arrivals), timeout)
+            records = self._poll(settings.batch_records - len(arrivals), timeout)
             if not records:
                 break
             if not arrivals:
@@ -191,6 +194,14 @@ class Consumer:
         documents = self._documents(arrivals)
         future = self._pool.submit(documents)
         return _Pending(arrivals, size, first, oldest, future, documents)
+
+    def _poll(self, most: int, timeout: float) -> list[Record]:
+        try:
+            return self._source.poll(most, timeout)
+        except SourceUnavailableError:
+            # A server that is away for a while is no reason to end: lag and freshness tell.
+            self._stop.wait(self._settings.poll_wait)
+            return []
 
     def _documents(self, arrivals: Sequence[Arrival]) -> list[Document]:
         """What to analyse, as far as can be told before the batches ahead are committed."""
@@ -235,6 +246,6 @@ class Consumer:
         if report is not None:
             self._observe(report)
 
-    def _reached(self, ends: Mapping[tuple[str, int], int]) -> bool:
-        positions = self._writer.positions
+    def _reached(self, ends: Mapping[Partition, int]) -> bool:
+        positions = self._source.positions()
         return all(positions.get(partition, 0) >= end for partition, end in ends.items())

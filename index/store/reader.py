@@ -166,7 +166,8 @@ class StoreView:
             (since, until if until is not None else 1 << 62),
         )
         for row in rows:
-            yield DocumentChange(*row[:6], int32_array(row[6]))
+            values = (*row[:6], int32_array(row[6]))
+            yield DocumentChange(*values)
 
     def was_deleted(self, document_id: str) -> bool:
         """See ``View.was_deleted``."""
@@ -174,12 +175,9 @@ class StoreView:
 
 
 def _document(row: tuple[Any, ...]) -> StoredDocument:
-    return StoredDocument(
-        *row[:11],
-        orjson.loads(row[11]),
-        frozenset(filter(None, row[12].split(","))),
-        row[13],
-    )
+    derived = frozenset(filter(None, row[12].split(",")))
+    values = (*row[:11], orjson.loads(row[11]), derived, row[13])
+    return StoredDocument(*values)
 
 
 def _chunk(row: tuple[Any, ...]) -> StoredChunk:
