@@ -11,9 +11,13 @@ from typing import Any
 from deploy.errors import UsageError
 from deploy.settings import Settings
 from index.store import dead_letters
-from index.store.connection import STORE_NAME, open_readonly, translated
+from index.store.connection import open_readonly, store_path, translated
 from index.store.dead_letters import DeadLetter
-from index.types import from_millis
+from index.types import Reason, from_millis
+from stream.dead_letters import DeadLetter as StreamLetter
+from stream.dead_letters import ReplayReport
+from stream.dead_letters import replay as replay_letters
+from stream.log_retention import list_topics
 
 
 def find(
@@ -25,7 +29,7 @@ def find(
     limit: int = 50,
 ) -> list[DeadLetter]:
     """The dead letters asked for, oldest first. Raises ``UsageError`` for an id that is none."""
-    with closing(_open(directory)) as connection, translated(directory / STORE_NAME):
+    with closing(_open(directory)) as connection, translated(store_path(directory)):
         if not ids:
             return dead_letters.read(connection, after=after, limit=limit, reason=reason)
         found = dead_letters.by_ids(connection, ids)
@@ -37,7 +41,7 @@ def find(
 
 def summary(directory: Path) -> str:
     """How many there are for each reason."""
-    with closing(_open(directory)) as connection, translated(directory / STORE_NAME):
+    with closing(_open(directory)) as connection, translated(store_path(directory)):
         counts = dead_letters.counts(connection)
     if not counts:
         return "no dead letters"
@@ -45,15 +49,26 @@ def summary(directory: Path) -> str:
     return f"{sum(counts.values()):,} dead letters ({parts})"
 
 
-def replay(settings: Settings, letters: Sequence[DeadLetter]) -> int:
-    """Publish dead letters to the topic again, key, value and headers as they came."""
+def replay(settings: Settings, letters: Sequence[DeadLetter], topic: str | None) -> ReplayReport:
+    """Publish dead letters to the embedded log again, key, value and headers as they came.
+
+    Each goes to ``topic``, else to the one that it came from; what came from a file goes to the
+    topic of the settings, since a file's name is no topic of the log.
+    """
     from deploy import assembly  # noqa: PLC0415  listing needs no producer
 
+    known = {state.topic for state in list_topics(settings.data / assembly.LOG_NAME)}
+    published: list[int] = []
+    refused: list[int] = []
     with assembly.producer(settings) as producer:
         for letter in letters:
-            record = letter.record
-            producer.publish(record.position.topic, record.key, record.value, record.headers)
-    return len(letters)
+            own = letter.record.position.topic
+            again = StreamLetter(letter.id, letter.record, Reason(letter.reason), letter.detail)
+            to = topic or (own if own in known else settings.topic)
+            report = replay_letters([again], producer, topic=to)
+            published += report.published
+            refused += report.refused
+    return ReplayReport(tuple(published), tuple(refused))
 
 
 def as_json(letter: DeadLetter) -> dict[str, Any]:
@@ -88,4 +103,4 @@ def _base64(value: bytes | None) -> str | None:
 
 
 def _open(directory: Path) -> sqlite3.Connection:
-    return open_readonly(directory / STORE_NAME)
+    return open_readonly(store_path(directory))

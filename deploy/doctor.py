@@ -189,9 +189,9 @@ def _memory() -> Finding:
 
 def _store(directory: Path) -> Finding:
     from index.errors import IndexingError  # noqa: PLC0415  numpy, for this check alone
-    from index.store.connection import STORE_NAME, open_readonly  # noqa: PLC0415
+    from index.store.connection import open_readonly, store_path  # noqa: PLC0415
 
-    path = directory / STORE_NAME
+    path = store_path(directory)
     if not path.exists():
         return Finding("store", Level.OK, "none yet")
     try:

@@ -6,10 +6,11 @@ that there is one code path and one form of every answer.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Any
 
 import httpx
+from fastapi import FastAPI
 
 from deploy import service_file
 from deploy.errors import ServiceError, UsageError
@@ -20,7 +21,7 @@ UNAUTHORISED = 401
 UNPROCESSABLE = 422
 FIRST_ERROR = 400
 
-Follow = Callable[[Settings], Any]
+Follow = Callable[[Settings], AbstractContextManager[FastAPI]]
 """Gives an application over the store; ``assembly.following`` outside of tests."""
 
 
@@ -75,13 +76,13 @@ async def reading(settings: Settings, follow: Follow) -> AsyncIterator[Reads]:
         ) as client:
             yield Reads(client, f"the service at {record.url}")
         return
-    app = follow(settings)
-    transport = httpx.ASGITransport(app=app)
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client,
-    ):
-        yield Reads(client, f"the store in {settings.data}")
+    with follow(settings) as app:
+        transport = httpx.ASGITransport(app=app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client,
+        ):
+            yield Reads(client, f"the store in {settings.data}")
 
 
 def read(

@@ -91,12 +91,19 @@ class Settings(BaseSettings):
     embedder: str = _setting("Analysis", "wordllama", "Model that makes the vectors.")
 
     communities_every: float = _setting(
-        "Communities", 20.0, "Time between two runs that find communities.", "seconds", gt=0
+        "Communities", 2.0, "Least time between two runs that find communities.", "seconds", gt=0
+    )
+    communities_share: float = _setting(
+        "Communities",
+        0.04,
+        "Share of the time that these runs may take while documents arrive.",
+        gt=0,
+        le=1,
     )
     community_size: int = _setting(
         "Communities", 25, "Size above which a community is split.", "concepts", ge=2
     )
-    seed: int = _setting("Communities", 1, "Seed of the communities.", ge=0)
+    seed: int = _setting("Communities", 0, "Seed of the communities.", ge=0)
 
     budget: int = _setting(
         "Questions", 100, "Relevance tests for a question that names no budget.", "tests", ge=1

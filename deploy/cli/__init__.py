@@ -29,11 +29,10 @@ def main() -> None:
 
 def exit_code(error: Exception) -> int | None:
     """The code that an error ends a command with; None for one that nobody foresaw."""
-    from stream.errors import StreamError
-
     from deploy.errors import DeployError
     from index.errors import IndexingError
     from query.errors import QueryError
+    from stream.errors import StreamError
 
     if isinstance(error, DeployError):
         return error.exit_code

@@ -17,12 +17,14 @@ def warmup(
     sets: Sets = None,
 ) -> None:
     """Compile what must be compiled and load the models once, so that starts are quick."""
-    from deploy import assembly
     from deploy.cli import progress, session
 
     settings = session.begin({"data": data}, config=config, sets=sets, quiet=True)
     with progress.counting("steps") as told:
-        seconds = assembly.warm_up(settings, told)
+        told("starting", 0, 3)
+        from deploy.warmup import warm_up
+
+        seconds = warm_up(settings, told)
     session.console(error=True).print(f"compiled and loaded in {seconds:.1f} s")
 
 

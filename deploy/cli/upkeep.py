@@ -63,9 +63,14 @@ def reindex(
     settings = session.begin(
         {"workers": workers, "data": data}, config=config, sets=sets, quiet=True
     )
-    with progress.counting("documents") as told:
+    with progress.counting("") as told:
         report = assembly.reindex(settings, told)
-    session.console(error=True).print(report)
+    if report.kept:
+        text = "the index was built with these settings already; nothing to do"
+    else:
+        what = "embedded again" if report.embedded_only else "analysed anew"
+        text = f"{report.documents:,} documents {what}"
+    session.console(error=True).print(text)
 
 
 def dead_letters(
@@ -75,6 +80,9 @@ def dead_letters(
         bool,
         typer.Option("--replay", help="Publish them to the topic again, bytes as they came."),
     ] = False,
+    topic: Annotated[
+        str | None, typer.Option("--topic", help="Replay to this topic, not to their own.")
+    ] = None,
     reason: Annotated[
         str | None, typer.Option("--reason", help="Only those rejected for this reason.")
     ] = None,
@@ -96,8 +104,10 @@ def dead_letters(
     found = letters.find(settings.data, ids=ids, reason=reason, after=after, limit=limit)
     out = session.console()
     if replay:
-        published = letters.replay(settings, found)
-        out.print(f"{published} published to the topic again")
+        report = letters.replay(settings, found, topic)
+        out.print(f"{len(report.published)} published again")
+        if report.refused:
+            out.print(f"too large for the topic: {', '.join(map(str, report.refused))}")
     elif as_json:
         session.print_json([letters.as_json(letter) for letter in found])
     else:

@@ -1,0 +1,204 @@
+"""The processes of the program: everything in one, the writer alone, the service alone."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from fastapi import FastAPI
+
+from deploy import assembly, service_file
+from deploy.assembly import Ingestion, Origin
+from deploy.errors import DeployError, UsageError
+from deploy.process import memory_bytes
+from deploy.rates import Rates
+from deploy.settings import Settings
+from deploy.telemetry.metrics import Metrics
+from deploy.telemetry.observe import Telemetry
+from index.store.follower import Follower
+from index.writer import GenerationReport
+from query.service.server import ServerThread
+from stream.consumer import BatchReport
+
+FOLLOW_EVERY = 0.2
+"""Seconds between two looks of a follower at the store."""
+
+Told = Callable[[str, int, int | None], None]
+
+
+@dataclass(slots=True)
+class Running:
+    """A process that serves: where, and what may end it. ``wait`` belongs to the main thread."""
+
+    url: str
+    stop: threading.Event
+    failures: list[BaseException] = field(default_factory=list)
+    ingestion: Ingestion | None = None
+
+    def wait(self) -> None:
+        """Wait until it is to stop; raises what ended a thread of its own."""
+        while not self.stop.wait(3600):
+            continue
+        if self.failures:
+            raise self.failures[0]
+
+
+@contextmanager
+def embedded(settings: Settings, origin: Origin, stop: threading.Event) -> Iterator[Running]:
+    """Everything in one process; on leaving, what was read is committed."""
+    _check_address(settings)
+    telemetry, rates = _telemetry(), Rates()
+    with ExitStack() as stack:
+
+        def observe(report: BatchReport | GenerationReport) -> None:
+            if isinstance(report, BatchReport):
+                rates.add(sum(report.generation.outcomes.values()))
+            telemetry.observe(report)
+
+        ingestion = stack.enter_context(assembly.ingestion(settings, origin, observe))
+        status = assembly.ingestion_status(settings, ingestion, rates)
+        telemetry.metrics.follow(status)
+        app = assembly.application(
+            settings, ingestion.writer, ingestion.analyzer, status, telemetry
+        )
+        url = stack.enter_context(_served(settings, app, "run"))
+        running = Running(url, stop, ingestion=ingestion)
+        stack.enter_context(_consuming(running, ingestion, telemetry))
+        yield running
+
+
+@contextmanager
+def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
+    """The service over a store that another process writes."""
+    _check_address(settings)
+    telemetry = _telemetry()
+    with ExitStack() as stack:
+        follower = stack.enter_context(assembly.follower(settings))
+        status = assembly.follower_status(settings, follower, "serve")
+        telemetry.metrics.follow(status)
+        analyzer = assembly.analyzer_of(settings, follower)
+        app = assembly.application(settings, follower, analyzer, status, telemetry)
+        url = stack.enter_context(_served(settings, app, "serve"))
+        running = Running(url, stop)
+        stack.enter_context(_following(running, follower, telemetry))
+        yield running
+
+
+def index(
+    settings: Settings,
+    origin: Origin,
+    stop: threading.Event,
+    *,
+    until_end: bool,
+    told: Told | None,
+) -> str:
+    """The writer alone, to the end of the stream or until it is to stop; says what it did."""
+    telemetry = _telemetry()
+    started = time.monotonic()
+    progress = _Progress(telemetry, told)
+    with assembly.ingestion(settings, origin, progress.observe, told) as ingestion:
+        progress.total = ingestion.remaining() if until_end else None
+        ingestion.consumer.run(stop, until_end=until_end)
+        head = ingestion.writer.latest().head
+    totals = head.totals
+    return (
+        f"generation {head.generation}: {totals.documents:,} documents, {totals.chunks:,} chunks, "
+        f"{totals.concepts:,} concepts, {totals.edges:,} edges; {progress.records:,} records read "
+        f"in {time.monotonic() - started:.1f} s, {memory_bytes() / 1e6:,.0f} MB in memory"
+    )
+
+
+class _Progress:
+    """Passes reports on and tells how far a bounded run has come."""
+
+    def __init__(self, telemetry: Telemetry, told: Told | None) -> None:
+        self._telemetry = telemetry
+        self._told = told
+        self.records = 0
+        self.total: int | None = None
+
+    def observe(self, report: BatchReport | GenerationReport) -> None:
+        self._telemetry.observe(report)
+        if not isinstance(report, BatchReport):
+            return
+        self.records += report.records
+        if self._told is None:
+            return
+        self._told("indexing", self.records, self.total)
+        if self.total is not None and self.records >= self.total:
+            self._told("finding communities", 0, None)
+
+
+def _telemetry() -> Telemetry:
+    metrics = Metrics()
+    metrics.build.labels(assembly.release()).set(1)
+    return Telemetry(metrics)
+
+
+def _check_address(settings: Settings) -> None:
+    if not settings.loopback and not settings.api_keys and not settings.allow_anonymous:
+        raise UsageError(
+            f"{settings.host} can be reached by others: give --api-key (or TIDEGRAPH_API_KEYS), "
+            "or --allow-anonymous if everybody may ask"
+        )
+
+
+@contextmanager
+def _served(settings: Settings, app: FastAPI, role: str) -> Iterator[str]:
+    """Serve, and say so in the data directory."""
+    server = ServerThread(app, settings.host, settings.port)
+    port = server.start()
+    url = service_file.url_of(settings.host, port)
+    record = service_file.own_record(url, role)
+    service_file.announce(settings.data, record)
+    try:
+        yield url
+    finally:
+        service_file.withdraw(settings.data, record)
+        server.stop()
+
+
+@contextmanager
+def _consuming(running: Running, ingestion: Ingestion, telemetry: Telemetry) -> Iterator[None]:
+    """Run the consumer in a thread of its own; its failure stops the process."""
+
+    def work() -> None:
+        ingestion.consumer.run(running.stop)
+
+    with _thread("consumer", work, running, telemetry):
+        yield
+
+
+@contextmanager
+def _following(running: Running, follower: Follower, telemetry: Telemetry) -> Iterator[None]:
+    """Keep a follower's newest snapshot at hand, so that no question waits for it."""
+
+    def work() -> None:
+        while not running.stop.wait(FOLLOW_EVERY):
+            follower.refresh()
+
+    with _thread("follower", work, running, telemetry):
+        yield
+
+
+@contextmanager
+def _thread(
+    name: str, work: Callable[[], None], running: Running, telemetry: Telemetry
+) -> Iterator[None]:
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001  told to the main thread, which raises it
+            if not isinstance(error, DeployError):
+                telemetry.failed(name, error)
+            running.failures.append(error)
+            running.stop.set()
+
+    thread = threading.Thread(target=guarded, name=name)
+    thread.start()
+    try:
+        yield
+    finally:
+        running.stop.set()
+        thread.join()

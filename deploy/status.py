@@ -1,0 +1,153 @@
+"""What ``/v1/status`` tells of this process: one look at the snapshot, the stream, the machine."""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from deploy import process
+from deploy.rates import Rates
+from index.errors import IndexingError
+from index.store import dead_letters
+from index.store.connection import open_readonly, store_path
+from index.types import Millis
+from index.view import SnapshotSource
+from query.service.status import Operations, StatusReport
+from stream.consumer import ConsumerStatus
+
+ASSESSOR = "offline"
+"""What judges relevance where no model is set."""
+
+LOOKS_LAST = 2.0
+"""Seconds for which what costs a look at disk or processes is told again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What was seen on disk and of the processes, and when."""
+
+    at: float
+    memory: int
+    store: int
+    wal: int
+    rejects: Mapping[str, int]
+
+
+class Status:
+    """Makes the ``StatusReport`` of a process; for any thread.
+
+    Args:
+        directory: the data directory.
+        source: where snapshots come from.
+        role: ``run`` or ``serve``.
+        collection: name of the collection.
+        consumer: the consumer's state, in the process that has one.
+        rates: how fast it goes, in the same process.
+        ends: next offsets of the stream by partition, where another process reads it.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        source: SnapshotSource,
+        *,
+        role: str,
+        collection: str,
+        consumer: Callable[[], ConsumerStatus] | None = None,
+        rates: Rates | None = None,
+        ends: Callable[[], Mapping[tuple[str, int], int] | None] = lambda: None,
+    ) -> None:
+        self._directory = directory
+        self._source = source
+        self._role = role
+        self._collection = collection
+        self._consumer = consumer
+        self._rates = rates
+        self._ends = ends
+        self._started = time.monotonic()
+        self._looked: _Looked | None = None
+
+    def __call__(self) -> StatusReport:
+        """One look."""
+        snapshot = self._source.latest()
+        head, totals = snapshot.head, snapshot.head.totals
+        consumer = None if self._consumer is None else self._consumer()
+        lag, freshness = self._lag(consumer, head.positions)
+        known = head.generation > 0
+        return StatusReport(
+            generation=head.generation,
+            documents=totals.documents,
+            chunks=totals.chunks,
+            concepts=totals.concepts,
+            edges=totals.edges,
+            communities=dict(enumerate(snapshot.hierarchy.levels)),
+            modularity=dict(enumerate(totals.modularity)),
+            positions=head.positions,
+            lag=lag,
+            freshness_seconds=freshness,
+            committed_at=head.committed_at if known else None,
+            watermark=head.watermark if known else None,
+            newest_arrival=Millis(head.newest_arrival) if known else None,
+            operations=self._operations(consumer),
+        )
+
+    def _lag(
+        self, consumer: ConsumerStatus | None, positions: Mapping[tuple[str, int], int]
+    ) -> tuple[int | None, float | None]:
+        if consumer is not None:
+            return sum(consumer.lag.values()) + consumer.queue, consumer.freshness
+        ends = self._ends()
+        if ends is None:
+            return None, None
+        lag = sum(max(0, end - positions.get(key, 0)) for key, end in ends.items())
+        return lag, 0.0 if lag == 0 else None
+
+    def _operations(self, consumer: ConsumerStatus | None) -> Operations:
+        looked = self._look()
+        documents, generations = (None, None) if self._rates is None else self._rates.means()
+        return Operations(
+            version=version("tidegraph"),
+            collection=self._collection,
+            role=self._role,
+            assessor=ASSESSOR,
+            uptime_seconds=time.monotonic() - self._started,
+            documents_per_second=documents,
+            generations_per_minute=generations,
+            queue_depth=None if consumer is None else consumer.queue,
+            rejects=looked.rejects,
+            dead_letters_pending=sum(looked.rejects.values()),
+            memory_bytes=looked.memory,
+            store_bytes=looked.store,
+            wal_bytes=looked.wal,
+        )
+
+    def _look(self) -> _Looked:
+        now = time.monotonic()
+        looked = self._looked
+        if looked is None or now - looked.at > LOOKS_LAST:
+            path = store_path(self._directory)
+            looked = self._looked = _Looked(
+                at=now,
+                memory=process.memory_bytes(),
+                store=_size(path),
+                wal=_size(path.with_name(path.name + "-wal")),
+                rejects=_rejects(path),
+            )
+        return looked
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _rejects(path: Path) -> Mapping[str, int]:
+    try:
+        with closing(open_readonly(path)) as connection:
+            return dead_letters.counts(connection)
+    except IndexingError:
+        return {}

@@ -1,0 +1,52 @@
+"""Warming up: a handful of documents through the whole program, in a store that is thrown away.
+
+So every kernel is compiled with the types that it really gets, and every model is loaded.
+"""
+
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import orjson
+
+from deploy import assembly
+from deploy.assembly import Origin, Told
+from deploy.settings import Settings
+from query.types import Question
+from stream.source import Message
+
+DOCUMENTS = (
+    ("a", "The harbour board opened the new bridge. Inspector Ada Moss praised the harbour board."),
+    ("b", "The new bridge cost 5 million euros. The harbour board paid on 3 March 2026."),
+    ("c", "Ada Moss closed the new bridge. The harbour board blamed the cable of the new bridge."),
+    ("a", "The harbour board opened the new bridge again. Ada Moss praised the cable."),
+)
+QUESTION = "Who opened the new bridge?"
+
+
+def warm_up(settings: Settings, told: Told) -> float:
+    """Compile and load everything once; returns the seconds that it took."""
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="tidegraph-warmup-") as directory:
+        trial = settings.model_copy(update={"data": Path(directory), "workers": 0})
+        told("loading the language models", 0, 3)
+        with assembly.ingestion(trial, Origin(), lambda _: None) as ingestion:
+            told("compiling the counts", 1, 3)
+            _publish(trial)
+            ingestion.consumer.run(threading.Event(), until_end=True)
+            told("asking a first question", 2, 3)
+            engine = assembly.engine(ingestion.writer, ingestion.analyzer, trial)
+            engine.answer(Question(QUESTION, trial.budget))
+    told("done", 3, 3)
+    return time.monotonic() - started
+
+
+def _publish(settings: Settings) -> None:
+    messages = [
+        Message(identity.encode(), orjson.dumps({"id": identity, "title": "Bridge", "text": text}))
+        for identity, text in DOCUMENTS
+    ]
+    with assembly.producer(settings) as producer:
+        for message in (*messages, Message(b"b", None)):
+            producer.publish(settings.topic, [message])
