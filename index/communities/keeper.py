@@ -117,11 +117,7 @@ class CommunityKeeper:
 
     def _start(self) -> None:
         counts = self._writer.counts
-        f = counts.f[: self._writer.latest().concept_count].copy()
-        u, v, w = counts.pairs()
-        frequent = f >= self._settings.pruning.min_frequency
-        kept = frequent[u] & frequent[v]  # what is pruned anyway need not be sent
-        arrays = CountArrays(f, u[kept], v[kept], w[kept], counts.F, counts.W)
+        arrays = CountArrays.of(counts, self._writer.latest().concept_count, self._settings.pruning)
         if self._workers is None:
             context = multiprocessing.get_context("spawn")
             self._workers = ProcessPoolExecutor(1, mp_context=context)

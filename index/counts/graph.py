@@ -9,12 +9,12 @@ from index.errors import NegativeCountError
 from index.types import Delta, Int32Array, Int64Array
 
 _SLACK = 4  # room that every row has beyond a quarter of its length
-_WASTE = 0.5  # share of the pool that may be waste before it is compacted
+_WASTE = 0.3  # share of the pool that may be waste before it is compacted
 
 
 @dataclass(slots=True)
 class _Pool:
-    """The arrays of the adjacency; see ``index.counts.adjacency``."""
+    """The arrays of the adjacency; see ``index.counts.kernels``."""
 
     start: Int64Array
     degree: Int32Array
@@ -55,7 +55,7 @@ class Counts:
         self.f: Int32Array = np.zeros(concept_count, np.int32)
         self.F = 0
         self.W = 0
-        self._edges = np.zeros(1, np.int64)
+        self._ends = np.zeros(1, np.int64)
         self._pool = _Pool.of(np.zeros(concept_count, np.int32))
 
     @classmethod
@@ -76,7 +76,7 @@ class Counts:
         starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))[: len(keys)]
         w = np.diff(np.append(starts, len(keys))).astype(np.int32)
         keys = keys[starts]
-        counts._edges[0] = len(keys)
+        counts._ends[0] = 2 * len(keys)
         degree = np.bincount(keys >> 32, minlength=concept_count)
         degree += np.bincount(keys & 0xFFFFFFFF, minlength=concept_count)
         pool = _Pool.of(degree.astype(np.int32))
@@ -92,7 +92,7 @@ class Counts:
     @property
     def edge_count(self) -> int:
         """Number of pairs with w > 0."""
-        return int(self._edges[0])
+        return int(self._ends[0]) // 2
 
     def apply(self, delta: Delta) -> None:
         """Apply a signed delta; new concepts make room for themselves.
@@ -104,13 +104,15 @@ class Counts:
         self.f[delta.concepts] += delta.df
         self.F += int(delta.df.sum())
         self.W += int(delta.dw.sum())
-        done = 0
+        order = np.argsort(delta.v, kind="stable")
+        other_way = delta.v[order], delta.u[order], delta.dw[order]
+        done = np.zeros(2, np.int64)
         while True:
             pool = self._pool
-            done = kernels.apply_pairs(
-                done, delta.u, delta.v, delta.dw, *pool.rows, pool.tail, self._edges
+            kernels.apply_pairs(
+                done, delta.u, delta.v, delta.dw, *other_way, *pool.rows, pool.tail, self._ends
             )
-            if done == 2 * len(delta.u):
+            if int(done.sum()) == 2 * len(delta.u):
                 return
             self._grow()
 
@@ -127,12 +129,23 @@ class Counts:
         row = slice(int(self._pool.start[x]), int(self._pool.start[x] + self._pool.degree[x]))
         return self._pool.neighbour[row], self._pool.weight[row]
 
-    def pairs(self) -> tuple[Int32Array, Int32Array, Int32Array]:
-        """All pairs u < v with w > 0, sorted, as three int32 columns."""
-        pool, n = self._pool, self.edge_count
+    @property
+    def degrees(self) -> Int32Array:
+        """int32[n]: the number of neighbours of each concept; a view."""
+        return self._pool.degree
+
+    def pairs(self, min_f: int = 1) -> tuple[Int32Array, Int32Array, Int32Array]:
+        """Pairs u < v with w > 0, sorted, as three int32 columns.
+
+        Only those of concepts with f of at least ``min_f``.
+        """
+        pool = self._pool
+        wanted = self.f >= min_f
         offsets = np.zeros(self.concept_count + 1, np.int64)
-        v, w = np.empty(n, np.int32), np.empty(n, np.int32)
-        kernels.upper_triangle(pool.start, pool.degree, offsets, pool.neighbour, pool.weight, v, w)
+        kernels.count_upper(*pool.rows[:2], pool.neighbour, wanted, offsets)
+        np.cumsum(offsets, out=offsets)
+        v, w = np.empty(int(offsets[-1]), np.int32), np.empty(int(offsets[-1]), np.int32)
+        kernels.upper_triangle(*pool.rows[:2], pool.neighbour, pool.weight, wanted, v, w)
         u = np.repeat(np.arange(self.concept_count, dtype=np.int32), np.diff(offsets))
         return u, v, w
 
@@ -145,7 +158,7 @@ class Counts:
     def _make_room(self, delta: Delta) -> None:
         if not len(delta.concepts) or int(delta.concepts[-1]) < self.concept_count:
             return
-        # Doubling keeps the cost of growth in proportion to the number of concepts.
+        # A quarter more keeps the cost of growth in proportion to the number of concepts.
         wanted = max(int(delta.concepts[-1]) + 1, self.concept_count + self.concept_count // 4)
         more = wanted - self.concept_count
         pool = self._pool
@@ -181,6 +194,13 @@ class Counts:
             self._pool = fresh
             return
         longest = int(pool.capacity.max()) if len(pool.capacity) else 0
-        more = np.empty(len(pool.neighbour) // 2 + 2 * longest + 1024, np.int32)
-        pool.neighbour = np.concatenate([pool.neighbour, more])
-        pool.weight = np.concatenate([pool.weight, more])
+        room = len(pool.neighbour) + len(pool.neighbour) // 4 + 2 * longest + 1024
+        pool.neighbour = _enlarged(pool.neighbour, int(pool.tail[0]), room)
+        pool.weight = _enlarged(pool.weight, int(pool.tail[0]), room)
+
+
+def _enlarged(values: Int32Array, used: int, room: int) -> Int32Array:
+    """A larger array; what is not copied is not touched, so it takes no memory yet."""
+    larger = np.empty(room, np.int32)
+    larger[:used] = values[:used]
+    return larger

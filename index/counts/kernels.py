@@ -1,8 +1,8 @@
 """Numba kernels over a sorted adjacency with slack.
 
 The row of vertex x is ``neighbour[start[x] : start[x] + degree[x]]`` (sorted) with ``weight``
-beside it, and has room up to ``capacity[x]``. A full row moves to the end of the pool with half
-as much room again; its old place is waste until the pool is compacted.
+beside it, and has room up to ``capacity[x]``. A full row moves to the end of the pool with a
+quarter more room; its old place is waste until the pool is compacted.
 """
 
 import numpy as np
@@ -10,6 +10,8 @@ from numba import njit
 
 _ROWS = "int64[::1], int32[::1], int32[::1], int32[::1], int32[::1]"
 _PAIRS = "int32[::1], int32[::1], int32[::1]"
+FULL = -(2**62)
+"""What ``change_row`` returns where the pool has no room."""
 
 
 @njit("int64(int64, int64, int32, int32[::1])", cache=True)
@@ -39,59 +41,129 @@ def first_negative(u, v, dw, start, degree, capacity, neighbour, weight):
     return -1
 
 
-@njit(
-    f"int64(int32, int32, int32, {_ROWS}, int64[::1])",
-    cache=True,
-)
-def change_entry(x, y, dw, start, degree, capacity, neighbour, weight, tail):
-    """Add ``dw`` to the entry (x, y): 1 made, -1 removed, 0 changed, -2 the pool is full."""
+@njit(f"boolean(int32, int64, {_ROWS}, int64[::1])", cache=True)
+def make_room(x, more, start, degree, capacity, neighbour, weight, tail):
+    """See that row x has room for ``more`` entries; False where the pool is full."""
+    if degree[x] + more <= capacity[x]:
+        return True
+    wanted = degree[x] + more
+    room = wanted + (wanted >> 2) + 4
+    to, low = tail[0], start[x]
+    if to + room > len(neighbour):
+        return False
+    for i in range(degree[x]):
+        neighbour[to + i] = neighbour[low + i]
+        weight[to + i] = weight[low + i]
+    start[x] = to
+    capacity[x] = room
+    tail[0] = to + room
+    return True
+
+
+@njit("int64(int64, int64, int64, int32[::1], int32[::1])", cache=True)
+def count_missing(low, end, k, others, neighbour):
+    """How many of ``others[:k]`` (sorted) do not stand in [low, end)."""
+    missing = 0
+    at = low
+    for i in range(k):
+        at = lower_bound(at, end, others[i], neighbour)
+        missing += at == end or neighbour[at] != others[i]
+    return missing
+
+
+@njit(f"int64(int64, int64, int64, {_PAIRS}, int32[::1])", cache=True)
+def change_held(low, end, k, others, dw, neighbour, weight):
+    """Add to the entries that stand in [low, end), closing the holes of those that end.
+
+    What is missing is moved to the front of ``others`` and ``dw``. Returns the new end.
+    """
+    missing = 0
+    hole = end
+    at = low
+    for i in range(k):
+        at = lower_bound(at, end, others[i], neighbour)
+        if at == end or neighbour[at] != others[i]:
+            others[missing] = others[i]
+            dw[missing] = dw[i]
+            missing += 1
+            continue
+        weight[at] += dw[i]
+        if weight[at] == 0:
+            hole = min(hole, at)
+    to = hole
+    for i in range(hole, end):
+        if weight[i] != 0:
+            neighbour[to] = neighbour[i]
+            weight[to] = weight[i]
+            to += 1
+    return to
+
+
+@njit(f"void(int64, int64, int64, {_PAIRS}, int32[::1])", cache=True)
+def merge_in(low, end, k, others, dw, neighbour, weight):
+    """Merge ``others[:k]`` into the sorted row [low, end), from the back; it becomes k longer."""
+    read, write, left = end - 1, end + k - 1, k - 1
+    while left >= 0:
+        if read >= low and neighbour[read] > others[left]:
+            neighbour[write] = neighbour[read]
+            weight[write] = weight[read]
+            read -= 1
+        else:
+            neighbour[write] = others[left]
+            weight[write] = dw[left]
+            left -= 1
+        write -= 1
+
+
+@njit(f"int64(int32, int64, int32[::1], int32[::1], {_ROWS}, int64[::1])", cache=True)
+def change_row(x, k, others, dw, start, degree, capacity, neighbour, weight, tail):
+    """Add k sorted changes to row x in one pass; returns entries made less entries removed.
+
+    ``others[:k]`` and ``dw[:k]`` are overwritten. A hub with many changes is merged once, not
+    shifted once for each. Returns ``FULL`` and changes nothing where the pool has no room.
+    """
+    before = degree[x]
+    made = count_missing(start[x], start[x] + before, k, others, neighbour)
+    if not make_room(x, made, start, degree, capacity, neighbour, weight, tail):
+        return FULL
     low = start[x]
-    end = low + degree[x]
-    at = lower_bound(low, end, y, neighbour)
-    if at < end and neighbour[at] == y:
-        weight[at] += dw
-        if weight[at] != 0:
-            return 0
-        for i in range(at, end - 1):
-            neighbour[i] = neighbour[i + 1]
-            weight[i] = weight[i + 1]
-        degree[x] -= 1
-        return -1
-    if degree[x] == capacity[x]:
-        room = capacity[x] + (capacity[x] >> 1) + 4
-        if tail[0] + room > len(neighbour):
-            return -2
-        to = tail[0]
-        for i in range(degree[x]):
-            neighbour[to + i] = neighbour[low + i]
-            weight[to + i] = weight[low + i]
-        start[x] = to
-        capacity[x] = room
-        tail[0] = to + room
-        at = to + (at - low)
-        end = to + degree[x]
-    for i in range(end, at, -1):
-        neighbour[i] = neighbour[i - 1]
-        weight[i] = weight[i - 1]
-    neighbour[at] = y
-    weight[at] = dw
-    degree[x] += 1
-    return 1
+    end = change_held(low, low + before, k, others, dw, neighbour, weight)
+    merge_in(low, end, made, others, dw, neighbour, weight)
+    degree[x] = end + made - low
+    return degree[x] - before
 
 
-@njit(f"int64(int64, {_PAIRS}, {_ROWS}, int64[::1], int64[::1])", cache=True)
-def apply_pairs(first, u, v, dw, start, degree, capacity, neighbour, weight, tail, edges):
-    """Apply half entries from ``first`` on (two a pair); returns where the pool was full, or 2n."""
+@njit(f"void(int64[::1], {_PAIRS}, {_PAIRS}, {_ROWS}, int64[::1], int64[::1])", cache=True)
+def apply_pairs(
+    done, u, v, dw, by_v, to_u, by_dw, start, degree, capacity, neighbour, weight, tail, ends
+):
+    """Apply a delta row by row, from ``done`` on; stops where the pool is full.
+
+    ``u, v, dw`` are sorted by (u, v); ``by_v, to_u, by_dw`` the same pairs sorted by (v, u).
+    ``done`` int64[2] counts the pairs of either order that are applied and is kept up to date,
+    so that the call can be repeated with a larger pool. ``ends[0]`` counts the entries held.
+    """
     n = len(u)
-    for half in range(first, 2 * n):
-        i = half >> 1
-        x, y = (u[i], v[i]) if half & 1 == 0 else (v[i], u[i])
-        done = change_entry(x, y, dw[i], start, degree, capacity, neighbour, weight, tail)
-        if done == -2:
-            return half
-        if half & 1 == 0:
-            edges[0] += done
-    return 2 * n
+    others, changes = np.empty(n, np.int32), np.empty(n, np.int32)
+    i, j = done[0], done[1]
+    while i < n or j < n:
+        x = u[i] if j == n or (i < n and u[i] < by_v[j]) else by_v[j]
+        k = 0
+        while j < n and by_v[j] == x:  # partners below x come first
+            others[k] = to_u[j]
+            changes[k] = by_dw[j]
+            j += 1
+            k += 1
+        while i < n and u[i] == x:
+            others[k] = v[i]
+            changes[k] = dw[i]
+            i += 1
+            k += 1
+        grown = change_row(x, k, others, changes, start, degree, capacity, neighbour, weight, tail)
+        if grown == FULL:
+            return
+        ends[0] += grown
+        done[0], done[1] = i, j
 
 
 @njit(f"void({_ROWS}, int64[::1], int32[::1], int32[::1])", cache=True)
@@ -103,22 +175,30 @@ def copy_rows(start, degree, capacity, neighbour, weight, to_start, to_neighbour
             to_weight[to_start[x] + i] = weight[start[x] + i]
 
 
+@njit("void(int64[::1], int32[::1], int32[::1], boolean[::1], int64[::1])", cache=True)
+def count_upper(start, degree, neighbour, wanted, counts):
+    """``counts[x + 1]`` becomes the number of entries (x, y), x < y, both wanted."""
+    for x in range(len(start)):
+        if wanted[x]:
+            for i in range(start[x], start[x] + degree[x]):
+                if neighbour[i] > x and wanted[neighbour[i]]:
+                    counts[x + 1] += 1
+
+
 @njit(
-    "int64(int64[::1], int32[::1], int64[::1], int32[::1], int32[::1], int32[::1], int32[::1])",
+    "void(int64[::1], int32[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1])",
     cache=True,
 )
-def upper_triangle(start, degree, offsets, neighbour, weight, to_v, to_w):
-    """Write the entries (x, y) with x < y into rows given by ``offsets``; returns how many."""
+def upper_triangle(start, degree, neighbour, weight, wanted, to_v, to_w):
+    """Write the entries (x, y), x < y, both wanted, one after the other."""
     k = 0
     for x in range(len(start)):
-        offsets[x] = k
-        for i in range(start[x], start[x] + degree[x]):
-            if neighbour[i] > x:
-                to_v[k] = neighbour[i]
-                to_w[k] = weight[i]
-                k += 1
-    offsets[len(start)] = k
-    return k
+        if wanted[x]:
+            for i in range(start[x], start[x] + degree[x]):
+                if neighbour[i] > x and wanted[neighbour[i]]:
+                    to_v[k] = neighbour[i]
+                    to_w[k] = weight[i]
+                    k += 1
 
 
 @njit("void(int64[::1], int32[::1], int64[::1], int32[::1], int32[::1], int32[::1])", cache=True)

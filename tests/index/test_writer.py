@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from index.admission import DocumentOutcome
 from index.communities.keeper import CommunityKeeper, GroupingSettings
+from index.communities.pruning import PruningSettings
 from index.errors import FingerprintMismatchError, StoreLockedError, WriterFencedError
 from index.store import meta
 from index.store.follower import Follower
@@ -178,7 +179,8 @@ def test_communities_are_found_adopted_and_survive_a_restart(tmp_path):
     writer, feed = open_writer(tmp_path), Feed()
     texts = ["oil ship port", "oil ship port", "crew storm tide", "crew storm tide"]
     commit(writer, [feed.upsert(f"d{i}", text) for i, text in enumerate(texts)])
-    keeper = CommunityKeeper(writer, GroupingSettings(interval=0.0))
+    whole = PruningSettings(remove_ego=False)
+    keeper = CommunityKeeper(writer, GroupingSettings(interval=0.0, pruning=whole))
     reports = list(keeper.finish())
     keeper.close()
     assert len(reports) == 1
