@@ -1,13 +1,14 @@
 """Lines of a file by number: plain or gzip, one at a time, the overlong ones cut."""
 
 import gzip
+import io
 import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import cast
 
 from stream.errors import SourceError
 
@@ -143,15 +144,17 @@ class LineCounter:
         self._raw.close()
 
     def _read_on(self) -> None:
+        # Block by block as they come: a longer reading loses what precedes the damage.
         try:
-            while block := self._file.read(_BLOCK):
+            while block := self._file.read1(_BLOCK):
                 self._lines += block.count(b"\n")
                 self._open_line = not block.endswith(b"\n")
-        except EOFError:
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            # Whoever reads up to there is told what is wrong.
             self._open_line = True
 
 
-def _open(path: Path) -> tuple[IO[bytes], IO[bytes]]:
+def _open(path: Path) -> tuple[io.BufferedReader, io.BufferedReader]:
     """The file, and what to read it by: itself or its decompression."""
     with _translated(path, 0):
         if not path.is_file():
@@ -161,7 +164,7 @@ def _open(path: Path) -> tuple[IO[bytes], IO[bytes]]:
         raw = path.open("rb")
         compressed = raw.read(len(_GZIP)) == _GZIP
         raw.seek(0)
-    return raw, cast("IO[bytes]", gzip.open(raw)) if compressed else raw
+    return raw, cast("io.BufferedReader", gzip.open(raw)) if compressed else raw
 
 
 @contextmanager
