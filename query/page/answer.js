@@ -24,15 +24,13 @@ const STOPPED = {
 export class Progress {
   constructor(place, question) {
     this.done = false;
-    this.tested = 0;
-    this.relevant = 0;
-    this.claims = 0;
     this.bar = h("progress", { max: 1, value: 0, "aria-label": "Relevance tests spent" });
     this.line = h("p", { class: "quiet" }, "Reading the question");
     this.list = h("ul", { class: "claims" });
     place.hidden = false;
     put(place, h("h2", { dir: "auto" }, question), this.bar, this.line, this.list);
     place.setAttribute("aria-busy", "true");
+    place.scrollIntoView({ block: "nearest" });
     this.place = place;
   }
 
@@ -40,22 +38,20 @@ export class Progress {
   step(event, data) {
     if (event === "tested") this.count(data);
     else if (event === "claim") this.claim(data);
-    else if (event === "ranked") this.say(rankedText(data));
+    else if (event === "ranked") this.say(`${counted(data.candidates, "passage")} in question`);
     else if (event === "descended") this.say("Looking closer into what is relevant");
   }
 
   count(data) {
-    this.tested = data.tests ?? this.tested + 1;
-    this.relevant = data.relevant_total ?? this.relevant + (data.relevant === true ? 1 : 0);
-    if (data.budget) this.bar.max = data.budget;
-    this.bar.value = this.tested;
-    const where = data.title ? ` \u00b7 ${data.title}` : "";
-    this.say(`${counted(this.tested, "passage")} tested, ${number(this.relevant)} relevant${where}`);
+    this.bar.max = data.budget;
+    this.bar.value = data.tested;
+    this.say(`${counted(data.tested, "passage")} tested, ${number(data.relevant)} relevant`);
   }
 
   claim(data) {
-    this.claims += 1;
-    this.list.append(h("li", { dir: "auto" }, data.text ?? ""));
+    this.list.append(
+      h("li", { dir: "auto" }, data.text, h("span", { class: "quiet", dir: "auto" }, data.title)),
+    );
   }
 
   say(text) {
@@ -78,11 +74,6 @@ export class Progress {
     this.bar.remove();
     put(this.line, h("span", { class: "notice" }, message));
   }
-}
-
-function rankedText(data) {
-  const chunks = data.candidates ?? data.chunks;
-  return typeof chunks === "number" ? `${counted(chunks, "passage")} in question` : "Ranking passages";
 }
 
 /** Show a finished answer. */

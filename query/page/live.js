@@ -51,7 +51,7 @@ function pulse(status) {
   const fresh = status.freshness_seconds;
   const behind = fresh !== null && fresh > 30;
   $("pulse").dataset.state = behind ? "behind" : "live";
-  const text = fresh === null ? "live" : fresh === 0 ? "up to date" : `fresh to ${duration(fresh)}`;
+  const text = fresh === null ? "live" : fresh === 0 ? "up to date" : `fresh within ${duration(fresh)}`;
   put($("freshness"), behind ? `${duration(fresh)} behind` : text);
   put($("generation"), `generation ${number(status.generation)}`);
   put($("arriving-count"), counted(status.documents, "document"));

@@ -26,6 +26,7 @@ def create_app(service: Service) -> FastAPI:
     app.state.service = service
     app.state.searches = Searches(service)
     app.state.boot = f"{service.clock():x}"
+    app.include_router(page_router())
     app.add_middleware(Edge, service=service)
     return app
 
@@ -43,7 +44,6 @@ def application() -> FastAPI:
     )
     for module in (ask, documents, news, operations):
         app.include_router(module.router)
-    app.include_router(page_router())
     problems.install(app)
     reading.install(app)
     return app

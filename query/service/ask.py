@@ -24,7 +24,7 @@ from query.service.reading import PROBLEMS, ServiceGiven
 from query.service.searches import Searches
 from query.service.service import Limits, Service
 from query.service.times import moment
-from query.types import Answer, Filters, Question, SearchEvent, TimeAxis
+from query.types import Answer, EventKind, Filters, Question, SearchEvent, TimeAxis
 
 T = TypeVar("T")
 
@@ -192,7 +192,21 @@ async def _told(
 
 def _told_event(number: int, event: SearchEvent) -> dict[str, str]:
     if event.answer is None:
-        body = orjson.dumps(dict(event.detail)).decode()
+        body = orjson.dumps(_detail(event)).decode()
     else:
         body = AnswerModel.model_validate(event.answer).model_dump_json()
     return {"id": str(number), "event": event.kind.value, "data": body}
+
+
+def _detail(event: SearchEvent) -> dict[str, object]:
+    """The detail of a step, with the ids of communities as strings, as everywhere outside."""
+    detail = dict(event.detail)
+    if event.kind is EventKind.DESCENDED:
+        return {name: _strings(value) for name, value in detail.items()}
+    if detail.get("community") is not None:
+        detail["community"] = str(detail["community"])
+    return detail
+
+
+def _strings(value: object) -> object:
+    return [str(community) for community in value] if isinstance(value, list) else value

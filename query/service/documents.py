@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
+from index.analysis.sentences import sentence_spans
 from index.view import StoredDocument, View
 from query.service.models import JsonScalar, Model, Moment, when
 from query.service.problems import ProblemError
@@ -148,7 +149,10 @@ def _whole(view: View, document: StoredDocument) -> DocumentWhole:
             ordinal=chunk.ordinal,
             start=chunk.start,
             end=chunk.end,
-            sentences=[],
+            sentences=[
+                Span(start=chunk.start + start, end=chunk.start + end)
+                for start, end in sentence_spans(chunk.text)
+            ],
         )
         for chunk in view.document_chunks(document.number)
     ]

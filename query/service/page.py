@@ -11,8 +11,10 @@ _TYPES: Mapping[str, str] = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
+    "json": "application/json",
     "svg": "image/svg+xml",
 }
+OPENAPI = "openapi.json"
 
 
 def page_files() -> dict[str, bytes]:
@@ -26,11 +28,15 @@ def page_files() -> dict[str, bytes]:
 
 
 def page_router() -> APIRouter:
-    """Routes for the page's files; ``/`` is ``index.html``."""
+    """Routes for the page's files and the OpenAPI document; ``/`` is ``index.html``."""
     router = APIRouter(include_in_schema=False)
-    for name, content in page_files().items():
+    for name, content in {**page_files(), OPENAPI: _openapi()}.items():
         _add(router, "/" if name == "index.html" else f"/{name}", name, content)
     return router
+
+
+def _openapi() -> bytes:
+    return files("query.service").joinpath(OPENAPI).read_bytes()
 
 
 def _add(router: APIRouter, path: str, name: str, content: bytes) -> None:

@@ -85,6 +85,8 @@ class ServerThread:
     def _run(self, listener: socket.socket) -> None:
         try:
             self._server.run(sockets=[listener])
+        except SystemExit:
+            pass  # how uvicorn says that the application did not start; ``start`` tells
         finally:
             listener.close()
             self._server.settled.set()

@@ -95,7 +95,7 @@ def _intervals(moments: Int64Array) -> tuple[int, int, int]:
     """Start, length and number of intervals that cover moments, but for the oldest few."""
     if not len(moments):
         return 0, INTERVALS[0], 1
-    first = int(np.quantile(moments, OUTLIERS, method="higher"))
+    first = int(np.quantile(moments, OUTLIERS, method="lower"))
     last = int(moments.max())
     fitting = (length for length in INTERVALS if last // length - first // length < BARS)
     interval = next(fitting, INTERVALS[-1])
