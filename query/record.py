@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from index.types import BoolArray
+from index.types import BoolArray, Int64Array
 from index.view import View
 from query.graph import SearchGraph
 from query.plan import rows_of_name
 from query.types import Outcome, Stopped
-from query.words import names
+from query.words import Name, names
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,22 @@ def missing(text: str, view: View, graph: SearchGraph, rows: BoolArray) -> Missi
     """The names in a question that no allowed chunk holds; None where all are held."""
     absent, outside, once_known = [], True, True
     for name in names(text):
-        held = rows_of_name(name, view, graph)
+        held = _rows_of(name, view, graph)
         if rows[held].any():
             continue
-        absent.append(name)
+        absent.append(name.text)
         outside &= len(held) > 0
-        once_known &= graph.snapshot.concept(name.lower()) is not None
+        once_known &= graph.snapshot.concept(name.text.lower()) is not None
     return Missing(tuple(absent), outside, once_known) if absent else None
+
+
+def _rows_of(name: Name, view: View, graph: SearchGraph) -> Int64Array:
+    """The rows of a name; of the rest of it where its first word is an ordinary one."""
+    held = rows_of_name(name.text, view, graph)
+    first, _, rest = name.text.partition(" ")
+    if len(held) or not (name.opens_sentence and rest):
+        return held
+    return rows_of_name(rest, view, graph) if len(view.full_text((first,), 1)[0]) else held
 
 
 def why_nothing(*, stopped: Stopped, outside: bool, documents: int, backlog: int) -> Outcome:

@@ -75,10 +75,20 @@ class Run:
             named = not any(subquery.broad for subquery in self.asked)
             self.absent = missing(question.text, view, self.graph, self.rows) if named else None
 
+    @property
+    def offline(self) -> bool:
+        """Whether relevance tests cost nothing."""
+        return self.tools.assessor.name == self.tools.offline.name
+
     def steps(self) -> Iterator[SearchEvent]:
-        """Search; the last event carries the answer."""
+        """Search; the last event carries the answer.
+
+        A question that names what the index does not hold gets no claim. Offline it is searched
+        all the same, so that the ranking shows what the rest of it meets; a model's tests would
+        be money for nothing.
+        """
         yield self._started()
-        if self.absent is None and self.searched.chunks:
+        if self.searched.chunks and (self.absent is None or self.offline):
             with self.ledger.stage("rank"):
                 self.parts = [self._part(subquery) for subquery in self.asked]
             candidates = sum(len(part.ranking.rows) for part in self.parts)
@@ -189,14 +199,16 @@ class Run:
     def _conclude(self) -> Events:
         """Claims, then the answer."""
         end = Conclusion(self.view, self.graph, self.texts, self.parts, self.settings)
-        with self.ledger.stage("claims"):
-            claims, citations = end.claims(self.question.mode)
+        claims: tuple[Claim, ...] = ()
+        citations: tuple[Citation, ...] = ()
+        if self.absent is None:
+            with self.ledger.stage("claims"):
+                claims, citations = end.claims(self.question.mode)
         for claim in claims:
             yield _claimed(claim, citations)
         with self.ledger.stage("answer"):
             if claims:
-                offline = self.tools.assessor.name == self.tools.offline.name
-                outcome, text = Outcome.ANSWERED, end.text(claims, offline=offline)
+                outcome, text = Outcome.ANSWERED, end.text(claims, offline=self.offline)
             else:
                 outcome, text = self._no_record()
             ranking = end.ranking(self.question.mode, self.question.budget)

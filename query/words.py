@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 WORD = re.compile(r"[^\W_]+(?:[-'\u2019./&][^\W_]+)*")
 """A word with inner hyphens, apostrophes, dots and slashes: ``Abdul-Aziz``, ``SYN-REP-1234``."""
@@ -50,21 +51,27 @@ def is_broad(text: str) -> bool:
     return bool(content) and all(word in BROAD_WORDS for word in content)
 
 
-def names(text: str) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A span that looks like a name; where it opens a sentence its first word may be no part."""
+
+    text: str
+    opens_sentence: bool = False
+
+
+def names(text: str) -> tuple[Name, ...]:
     """Spans that look like names or identifiers, in order, distinct.
 
-    A run of capitalised words (small words such as "of" may stand inside), or a word with a
-    digit and a letter, or one with a capital inside. A capitalised word that opens a sentence
-    counts only where it cannot be an ordinary word: another capitalised word follows, or it is
-    not written in title case.
+    A run of words with a capital in them or with letters before a last digit; small words such
+    as "of" may stand inside. A single word in title case that opens a sentence does not count.
     """
     return tuple(dict.fromkeys(_name_spans(text)))
 
 
-_INSIDE = frozenset({"of", "the", "de", "la", "von", "van", "bin", "al", "del", "di", "and"})
+_INSIDE = frozenset({"of", "the", "de", "la", "von", "van", "bin", "al", "del", "di"})
 
 
-def _name_spans(text: str) -> Iterator[str]:
+def _name_spans(text: str) -> Iterator[Name]:
     found = list(WORD.finditer(text))
     at = 0
     while at < len(found):
@@ -80,8 +87,9 @@ def _name_spans(text: str) -> Iterator[str]:
                 break
             ahead += 1
         span = text[found[at].start() : found[last].end()]
-        if last > at or not _opens_sentence(text, found[at].start()) or not span.istitle():
-            yield _POSSESSIVE.sub("", span)
+        opens = _opens_sentence(text, found[at].start())
+        if last > at or not opens or not span.istitle():
+            yield Name(_POSSESSIVE.sub("", span), opens)
         at = last + 1
 
 
@@ -93,8 +101,7 @@ def _looks_named(text: str, found: re.Match[str]) -> bool:
 
 
 def _capital(word: str) -> bool:
-    mixed = any(c.isdigit() for c in word) and any(c.isalpha() for c in word)
-    return word[0].isupper() or mixed or any(c.isupper() for c in word[1:])
+    return any(c.isupper() for c in word) or (word[0].isalpha() and word[-1].isdigit())
 
 
 def _opens_sentence(text: str, start: int) -> bool:
