@@ -6,9 +6,8 @@ their size tells what there is.
 """
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
-from index.types import BoolArray, Float32Array, Int64Array
+from index.types import BoolArray, Int64Array
 from query.graph import SearchGraph
 from query.lazy import Groups
 from query.plan import Subquery
@@ -29,7 +28,7 @@ def rank_broad(
     the most widely named concepts stand for the whole.
     """
     similarity = graph.snapshot.similarity(subquery.vector)
-    home, standing = _standing(graph, level)
+    home, standing = graph.home(level), graph.standing(level)
     allowed = np.flatnonzero(rows & (standing > 0))
     order = allowed[np.lexsort((allowed, -standing[allowed], home[allowed]))]
     starts = np.flatnonzero(np.diff(home[order], prepend=-2))
@@ -57,21 +56,3 @@ def rank_broad(
         first=by_size,
     )
     return ranking, groups
-
-
-def _standing(graph: SearchGraph, level: int) -> tuple[Int64Array, Float32Array]:
-    """For each chunk row: its community (0 for none) and how well it stands for it."""
-    weight = graph.idf * np.log1p(graph.chunk_degree)
-    named = np.sqrt(np.maximum(np.diff(graph.chunks.indptr), 1)).astype(np.float32)
-    if level >= len(graph.memberships):
-        whole = np.asarray(graph.chunks @ weight, np.float32) / named
-        return np.zeros(len(whole), np.int64), whole
-    member = graph.memberships[level]
-    inside = np.flatnonzero(member >= 0)
-    ids, column = np.unique(member[inside], return_inverse=True)
-    spread = csr_matrix((weight[inside], (inside, column)), shape=(len(weight), max(len(ids), 1)))
-    affinity = (graph.chunks @ spread).tocsr()
-    best = np.asarray(affinity.argmax(axis=1)).ravel()
-    standing = np.asarray(affinity.max(axis=1).todense(), np.float32).ravel() / named
-    home = ids[best] if len(ids) else np.zeros(len(best), np.int64)
-    return np.where(standing > 0, home, 0), standing

@@ -1,11 +1,9 @@
 """From a chunk ranking to the groups that the search walks over: communities, best first."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from index.communities.hierarchy import Hierarchy
-from index.types import Float32Array, Int64Array
+from index.types import Float64Array, Int64Array
 from query.graph import SearchGraph
 from query.lazy import ROOT, Groups
 from query.settings import LazySettings
@@ -22,24 +20,45 @@ def homes(graph: SearchGraph, rows: Int64Array, level: int, count: int) -> Int64
     result = np.full((len(rows), count), NONE, np.int64)
     chosen = graph.chunks[rows]
     owner = np.repeat(np.arange(len(rows)), np.diff(chosen.indptr))
-    community = graph.memberships[level][chosen.indices]
-    weight = graph.idf[chosen.indices]
-    held = community >= 0
-    owner, community, weight = owner[held], community[held], weight[held]
-    if not len(owner):
-        return result
-    order = np.lexsort((community, owner))
-    owner, community, weight = owner[order], community[order], weight[order]
-    starts = np.flatnonzero(np.diff(owner, prepend=-1) | np.diff(community, prepend=-1))
-    affinity = np.add.reduceat(weight, starts)
-    owner, community = owner[starts], community[starts]
-    order = np.lexsort((community, -affinity, owner))
-    owner, community = owner[order], community[order]
-    firsts = np.flatnonzero(np.diff(owner, prepend=-1))
-    place = np.arange(len(owner)) - np.repeat(firsts, np.diff(firsts, append=len(owner)))
+    owner, community, _, place = _by_affinity(graph, owner, chosen.indices, level)
     kept = place < count
     result[owner[kept], place[kept]] = community[kept]
     return result
+
+
+def strongest(
+    graph: SearchGraph, owner: Int64Array, concepts: Int64Array, owners: int, level: int
+) -> tuple[Int64Array, Float64Array]:
+    """For each owner of concepts its community of the highest affinity (-1: none), and that.
+
+    ``owner`` int64[n] numbers the owner (below ``owners``) of each of ``concepts`` int64[n].
+    """
+    owner, community, affinity, place = _by_affinity(graph, owner, concepts, level)
+    best, strength = np.full(owners, NONE, np.int64), np.zeros(owners, np.float64)
+    best[owner[place == 0]] = community[place == 0]
+    strength[owner[place == 0]] = affinity[place == 0]
+    return best, strength
+
+
+def _by_affinity(
+    graph: SearchGraph, owner: Int64Array, concepts: Int64Array, level: int
+) -> tuple[Int64Array, Int64Array, Float64Array, Int64Array]:
+    """Owner, community, affinity and place (0 the best) of every pair with any affinity."""
+    community = graph.memberships[level][concepts]
+    held = community != NONE
+    owner, community = owner[held], community[held]
+    weight = graph.idf[concepts[held]].astype(np.float64)
+    order = np.lexsort((community, owner))
+    owner, community, weight = owner[order], community[order], weight[order]
+    changed = np.diff(owner, prepend=-1).astype(np.bool_)
+    starts = np.flatnonzero(changed | np.diff(community, prepend=-1).astype(np.bool_))
+    affinity = np.add.reduceat(weight, starts) if len(starts) else weight
+    owner, community = owner[starts], community[starts]
+    order = np.lexsort((community, -affinity, owner))
+    owner, community, affinity = owner[order], community[order], affinity[order]
+    firsts = np.flatnonzero(np.diff(owner, prepend=-1))
+    place = np.arange(len(owner)) - np.repeat(firsts, np.diff(firsts, append=len(owner)))
+    return owner, community, affinity, place
 
 
 def group(graph: SearchGraph, ranked: Int64Array, settings: LazySettings) -> Groups:
@@ -91,17 +110,12 @@ def _best_first(places: dict[int, list[int]], best_of: int) -> dict[int, int]:
     return {community: rank for rank, community in enumerate(ranked)}
 
 
-def main_home(graph: SearchGraph, rows: Int64Array, level: int = 0) -> Int64Array:
-    """int64[len(rows)]: the community of the highest affinity at one level, or the root."""
-    if level >= len(graph.memberships):
-        return np.zeros(len(rows), np.int64)
-    best = homes(graph, rows, level, 1)[:, 0]
+def main_home(graph: SearchGraph, rows: Int64Array, level: int) -> Int64Array:
+    """int64[len(rows)]: each chunk's community of the highest affinity, or the root.
+
+    At ``level``, or at the deepest one where there are fewer.
+    """
+    if not graph.memberships:
+        return np.full(len(rows), ROOT, np.int64)
+    best = homes(graph, rows, min(level, len(graph.memberships) - 1), 1)[:, 0]
     return np.where(best == NONE, ROOT, best)
-
-
-def affinity_to(graph: SearchGraph, rows: Int64Array, members: Sequence[int]) -> Float32Array:
-    """float32[len(rows)]: the summed idf of the given concepts that each chunk names."""
-    weight = np.zeros(len(graph.idf), np.float32)
-    numbers = np.asarray(members, np.int64)
-    weight[numbers] = graph.idf[numbers]
-    return np.asarray(graph.chunks[rows] @ weight, np.float32)

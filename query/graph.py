@@ -87,6 +87,44 @@ class SearchGraph:
         hierarchy = self.snapshot.hierarchy
         return tuple(hierarchy.at_level(level) for level in range(hierarchy.depth))
 
+    def home(self, level: int) -> Int64Array:
+        """int64[rows]: the community of each chunk's highest affinity at a level, or the root."""
+        if level not in self._homes:
+            self._homes[level] = self._affinity_at(level)
+        return self._homes[level][0]
+
+    def standing(self, level: int) -> Float32Array:
+        """float32[rows]: how much of its home's concepts each chunk names, weighed by use.
+
+        The summed idf * log(1 + f) of the concepts shared, per square root of the concepts that
+        the chunk names. Without communities every chunk is at home in the root.
+        """
+        self.home(level)
+        return self._homes[level][1]
+
+    @cached_property
+    def _homes(self) -> dict[int, tuple[Int64Array, Float32Array]]:
+        return {}
+
+    def _affinity_at(self, level: int) -> tuple[Int64Array, Float32Array]:
+        root = self.snapshot.hierarchy.ROOT
+        used = self.idf * np.log1p(self.chunk_degree)
+        named = np.sqrt(np.maximum(np.diff(self.chunks.indptr), 1)).astype(np.float32)
+        inside = np.zeros(0, np.int64)
+        if level < len(self.memberships):
+            inside = np.flatnonzero(self.memberships[level] >= 0)
+        if not len(inside):
+            everywhere = np.asarray(self.chunks @ used, np.float32) / named
+            return np.full(len(named), root, np.int64), everywhere
+        ids, column = np.unique(self.memberships[level][inside], return_inverse=True)
+        shape = (len(self.idf), len(ids))
+        affinity = self.chunks @ csr_matrix((self.idf[inside], (inside, column)), shape=shape)
+        best = np.asarray(affinity.argmax(axis=1)).ravel()
+        weighed = self.chunks @ csr_matrix((used[inside], (inside, column)), shape=shape)
+        rows = np.arange(len(best))
+        standing = np.asarray(weighed[rows, best], np.float32).ravel() / named
+        return np.where(standing > 0, ids[best], root), standing
+
     def concepts_of(self, row: int) -> Int32Array:
         """The concept numbers of a chunk row."""
         start, end = self.chunks.indptr[row], self.chunks.indptr[row + 1]

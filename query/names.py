@@ -1,0 +1,52 @@
+"""From a name as people type it to the concepts that bear it."""
+
+import re
+
+import numpy as np
+
+from index.types import Int64Array
+from query.errors import UnknownConceptError
+from query.graph import SearchGraph
+
+_POSSESSIVE = re.compile(r"['\u2019]s?(?= |$)")
+
+
+def spelled(name: str) -> str:
+    """A name as a key spells it, as far as that can be told without the analyzer."""
+    return " ".join(_POSSESSIVE.sub("", name.casefold()).split())
+
+
+def matching(graph: SearchGraph, name: str) -> Int64Array:
+    """Numbers of the concepts of a name, the exact one first, then those that contain it.
+
+    "Volcker" stands for `volcker` and `paul volcker`, and for no key that only begins like it.
+    """
+    key = spelled(name)
+    if not key:
+        return np.zeros(0, np.int64)
+    vocabulary = graph.snapshot.vocabulary
+    keys = vocabulary.keys(range(graph.snapshot.concept_count))
+    framed = f" {key} "
+    found = [
+        number
+        for number, held in enumerate(keys)
+        if key in held and framed in f" {held} " and graph.known[number]
+    ]
+    exact = vocabulary.number(key)
+    found.sort(key=lambda number: (number != exact, -graph.chunk_degree[number], number))
+    if not found and key.endswith("s"):
+        return matching(graph, key[:-1])
+    return np.array(found, np.int64)
+
+
+def exactly(graph: SearchGraph, name: str) -> int:
+    """The number of the concept of a key or name.
+
+    Raises:
+        UnknownConceptError: The snapshot holds none that is spelled so.
+    """
+    for key in (name, spelled(name)):
+        number = graph.snapshot.concept(key)
+        if number is not None and graph.known[number]:
+            return number
+    raise UnknownConceptError(f"the index holds no concept {name!r}")
