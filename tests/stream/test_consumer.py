@@ -16,10 +16,10 @@ PARTITION = ("news", 0)
 
 
 class Scripted:
-    """A source of given values; ``gaps`` are passed over, an exception among them is raised."""
+    """A source of given values; ``gaps`` are passed over, before those of ``away`` it fails once."""
 
-    def __init__(self, values, gaps=()):
-        self.values, self.gaps, self.next = list(values), set(gaps), 0
+    def __init__(self, values, gaps=(), away=()):
+        self.values, self.gaps, self.away, self.next = list(values), set(gaps), set(away), 0
 
     def partitions(self):
         return [PARTITION]
@@ -30,15 +30,15 @@ class Scripted:
     def poll(self, max_records, timeout):
         records = []
         while self.next < len(self.values) and len(records) < max_records:
-            value, at = self.values[self.next], self.next
-            if isinstance(value, Exception):
+            at = self.next
+            if at in self.away:
                 if records:
                     break
-                del self.values[at]
-                raise value
+                self.away.remove(at)
+                raise SourceUnavailableError("away")
             self.next += 1
             if at not in self.gaps:
-                records.append(Record(Position("news", 0, at), None, value, Millis(0)))
+                records.append(Record(Position("news", 0, at), None, self.values[at], Millis(0)))
         return records
 
     def positions(self):
@@ -121,7 +121,7 @@ def test_a_filtered_end_does_not_wait_for_ever(tmp_path):
 
 
 def test_a_source_that_is_away_is_asked_again(tmp_path):
-    source = Scripted([message("a", "oil"), SourceUnavailableError("away"), message("b", "ship")])
+    source = Scripted([message("a", "oil"), message("b", "ship")], away={1})
     totals, positions, _ = run(tmp_path, source)
     assert (totals.documents, positions) == (2, {PARTITION: 2})
 
