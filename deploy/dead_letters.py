@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from deploy.assembly import streams
 from deploy.errors import UsageError
 from deploy.settings import Settings
 from index.store import dead_letters
@@ -55,12 +56,10 @@ def replay(settings: Settings, letters: Sequence[DeadLetter], topic: str | None)
     Each goes to ``topic``, else to the one that it came from; what came from a file goes to the
     topic of the settings, since a file's name is no topic of the log.
     """
-    from deploy import assembly  # noqa: PLC0415  listing needs no producer
-
-    known = {state.topic for state in list_topics(settings.data / assembly.LOG_NAME)}
+    known = {state.topic for state in list_topics(settings.data / streams.LOG_NAME)}
     published: list[int] = []
     refused: list[int] = []
-    with assembly.producer(settings) as producer:
+    with streams.producer(settings) as producer:
         for letter in letters:
             own = letter.record.position.topic
             again = StreamLetter(letter.id, letter.record, Reason(letter.reason), letter.detail)

@@ -6,6 +6,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from types import FrameType
 
@@ -68,6 +69,11 @@ def _writable(directory: Path) -> bool:
             return True
     except OSError:
         return False
+
+
+def release() -> str:
+    """The release that runs."""
+    return metadata.version("tidegraph")
 
 
 def memory_bytes() -> int:

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Any
 
 import httpx
-from fastapi import FastAPI
 
 from deploy import service_file
 from deploy.errors import ServiceError, UsageError
@@ -21,8 +20,8 @@ UNAUTHORISED = 401
 UNPROCESSABLE = 422
 FIRST_ERROR = 400
 
-Follow = Callable[[Settings], AbstractContextManager[FastAPI]]
-"""Gives an application over the store; ``assembly.following`` outside of tests."""
+Follow = Callable[[Settings], AbstractContextManager[Any]]
+"""Gives the FastAPI application over the store."""
 
 
 class Reads:
@@ -63,8 +62,15 @@ def _refused(response: httpx.Response, where: str) -> Exception:
     return kind(detail)
 
 
+def _follow(settings: Settings) -> AbstractContextManager[Any]:
+    """The store itself; loads the language models, which asking a service does not need."""
+    from deploy.assembly.serving import following  # noqa: PLC0415
+
+    return following(settings)
+
+
 @asynccontextmanager
-async def reading(settings: Settings, follow: Follow) -> AsyncIterator[Reads]:
+async def reading(settings: Settings, follow: Follow = _follow) -> AsyncIterator[Reads]:
     """Reads of a data directory: by the service that holds it, else by the store."""
     record = service_file.find(settings.data)
     if record is not None:
@@ -86,7 +92,11 @@ async def reading(settings: Settings, follow: Follow) -> AsyncIterator[Reads]:
 
 
 def read(
-    settings: Settings, follow: Follow, path: str, params: Mapping[str, Any] | None = None
+    settings: Settings,
+    path: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    follow: Follow = _follow,
 ) -> Any:
     """One ``get``, from synchronous code."""
 
@@ -97,7 +107,7 @@ def read(
     return asyncio.run(asked())
 
 
-def ask(settings: Settings, follow: Follow, body: Mapping[str, Any]) -> Any:
+def ask(settings: Settings, body: Mapping[str, Any], *, follow: Follow = _follow) -> Any:
     """One question, from synchronous code; the JSON of its answer."""
 
     async def asked() -> Any:

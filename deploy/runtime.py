@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 
 from fastapi import FastAPI
 
-from deploy import assembly, service_file
-from deploy.assembly import Ingestion, Origin
+from deploy import service_file
+from deploy.assembly.streams import Origin, Told
+from deploy.assembly.writing import Ingestion
+from deploy.assembly import serving as answering
+from deploy.assembly import writing
 from deploy.errors import DeployError, UsageError
-from deploy.process import memory_bytes
+from deploy.process import memory_bytes, release
 from deploy.rates import Rates
 from deploy.settings import Settings
 from deploy.telemetry.metrics import Metrics
@@ -23,8 +26,6 @@ from stream.consumer import BatchReport
 
 FOLLOW_EVERY = 0.2
 """Seconds between two looks of a follower at the store."""
-
-Told = Callable[[str, int, int | None], None]
 
 
 @dataclass(slots=True)
@@ -56,10 +57,10 @@ def embedded(settings: Settings, origin: Origin, stop: threading.Event) -> Itera
                 rates.add(sum(report.generation.outcomes.values()))
             telemetry.observe(report)
 
-        ingestion = stack.enter_context(assembly.ingestion(settings, origin, observe))
-        status = assembly.ingestion_status(settings, ingestion, rates)
+        ingestion = stack.enter_context(writing.ingestion(settings, origin, observe))
+        status = answering.ingestion_status(settings, ingestion, rates)
         telemetry.metrics.follow(status)
-        app = assembly.application(
+        app = answering.application(
             settings, ingestion.writer, ingestion.analyzer, status, telemetry
         )
         url = stack.enter_context(_served(settings, app, "run"))
@@ -74,11 +75,11 @@ def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
     _check_address(settings)
     telemetry = _telemetry()
     with ExitStack() as stack:
-        follower = stack.enter_context(assembly.follower(settings))
-        status = assembly.follower_status(settings, follower, "serve")
+        follower = stack.enter_context(answering.follower(settings))
+        status = answering.follower_status(settings, follower, "serve")
         telemetry.metrics.follow(status)
-        analyzer = assembly.analyzer_of(settings, follower)
-        app = assembly.application(settings, follower, analyzer, status, telemetry)
+        analyzer = answering.analyzer_of(settings, follower)
+        app = answering.application(settings, follower, analyzer, status, telemetry)
         url = stack.enter_context(_served(settings, app, "serve"))
         running = Running(url, stop)
         stack.enter_context(_following(running, follower, telemetry))
@@ -97,7 +98,7 @@ def index(
     telemetry = _telemetry()
     started = time.monotonic()
     progress = _Progress(telemetry, told)
-    with assembly.ingestion(settings, origin, progress.observe, told) as ingestion:
+    with writing.ingestion(settings, origin, progress.observe, told) as ingestion:
         progress.total = ingestion.remaining() if until_end else None
         ingestion.consumer.run(stop, until_end=until_end)
         head = ingestion.writer.latest().head
@@ -132,7 +133,7 @@ class _Progress:
 
 def _telemetry() -> Telemetry:
     metrics = Metrics()
-    metrics.build.labels(assembly.release()).set(1)
+    metrics.build.labels(release()).set(1)
     return Telemetry(metrics)
 
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from deploy import process
@@ -108,7 +107,7 @@ class Status:
         looked = self._look()
         documents, generations = (None, None) if self._rates is None else self._rates.means()
         return Operations(
-            version=version("tidegraph"),
+            version=process.release(),
             collection=self._collection,
             role=self._role,
             assessor=ASSESSOR,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import orjson
 
-from deploy import assembly
-from deploy.assembly import Origin, Told
+from deploy.assembly import serving, streams, writing
+from deploy.assembly.streams import Origin, Told
 from deploy.settings import Settings
 from query.types import Question
 from stream.source import Message
@@ -31,12 +31,12 @@ def warm_up(settings: Settings, told: Told) -> float:
     with tempfile.TemporaryDirectory(prefix="tidegraph-warmup-") as directory:
         trial = settings.model_copy(update={"data": Path(directory), "workers": 0})
         told("loading the language models", 0, 3)
-        with assembly.ingestion(trial, Origin(), lambda _: None) as ingestion:
+        with writing.ingestion(trial, Origin(), lambda _: None) as ingestion:
             told("compiling the counts", 1, 3)
             _publish(trial)
             ingestion.consumer.run(threading.Event(), until_end=True)
             told("asking a first question", 2, 3)
-            engine = assembly.engine(ingestion.writer, ingestion.analyzer, trial)
+            engine = serving.engine(ingestion.writer, ingestion.analyzer, trial)
             engine.answer(Question(QUESTION, trial.budget))
     told("done", 3, 3)
     return time.monotonic() - started
@@ -47,6 +47,6 @@ def _publish(settings: Settings) -> None:
         Message(identity.encode(), orjson.dumps({"id": identity, "title": "Bridge", "text": text}))
         for identity, text in DOCUMENTS
     ]
-    with assembly.producer(settings) as producer:
+    with streams.producer(settings) as producer:
         for message in (*messages, Message(b"b", None)):
             producer.publish(settings.topic, [message])

@@ -65,13 +65,15 @@ def test_only_deploy_logs_counts_and_reads_settings(part: str) -> None:
 
 
 def reads_environment(tree: ast.AST) -> bool:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in ENVIRONMENT:
-            return True
-        if isinstance(node, ast.ImportFrom) and node.module == "os":
-            if ENVIRONMENT & {alias.name for alias in node.names}:
-                return True
-    return False
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr in ENVIRONMENT)
+        or (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "os"
+            and bool(ENVIRONMENT & {alias.name for alias in node.names})
+        )
+        for node in ast.walk(tree)
+    )
 
 
 @pytest.mark.parametrize("part", ["index", "stream", "query"])

@@ -39,9 +39,10 @@ def demo(
     import tempfile
     from pathlib import Path
 
-    from deploy import assembly, process, runtime
-    from deploy.assembly import Origin
+    from deploy import process, runtime
+    from deploy.assembly.streams import Origin
     from deploy.cli import session
+    from deploy.process import release
 
     keep = sys.stdout.isatty() if keep is None else keep
     out = session.console()
@@ -52,7 +53,7 @@ def demo(
             sets=sets,
             quiet=True,
         )
-        out.print(f"Tidegraph {assembly.release()}: a week of sample news, live")
+        out.print(f"Tidegraph {release()}: a week of sample news, live")
         with (
             process.stop_on_signals() as stop,
             runtime.embedded(settings, Origin(), stop) as running,
@@ -65,7 +66,7 @@ def demo(
 
 
 def _show(out: "Console", settings: "Settings", running: "Running", *, keep: bool) -> None:
-    from deploy import assembly, reads
+    from deploy import reads
     from deploy.cli import progress, show
     from deploy.demo import play
 
@@ -82,7 +83,7 @@ def _show(out: "Console", settings: "Settings", running: "Running", *, keep: boo
     asked = play.questions()
     for kind, question in (("local", asked.local), ("global", asked.whole)):
         out.print(f"\n--- a {kind} question ---\n")
-        show.answer(out, reads.ask(settings, assembly.following, {"question": question}))
+        show.answer(out, reads.ask(settings, {"question": question}))
     out.print("\nNext:")
     for what, command in play.NEXT:
         out.print(f"  {what}\n    {command}")

@@ -43,14 +43,14 @@ def produce(
     sets: Sets = None,
 ) -> None:
     """Publish a file into a topic of the embedded log, at full speed or at a pace."""
-    from deploy import assembly, process
-    from deploy.assembly import Origin
+    from deploy import process
+    from deploy.assembly import streams
     from deploy.cli import progress, session
 
     settings = session.begin({"topic": topic, "data": data}, config=config, sets=sets, quiet=True)
-    origin = Origin(file, form, session.pairs(only, "--only"), follow=follow)
+    origin = streams.Origin(file, form, session.pairs(only, "--only"), follow=follow)
     with process.stop_on_signals() as stop, progress.counting("messages") as told:
-        report = assembly.publish(
+        report = streams.publish(
             settings, origin, stop, rate=rate, replay=_speed(replay), told=told
         )
     out = session.console(error=True)

@@ -76,7 +76,7 @@ def ask(
 
     The running service that holds the data directory answers, else the store itself.
     """
-    from deploy import assembly, reads
+    from deploy import reads
     from deploy.cli import session, show
 
     settings = session.begin({"data": data}, config=config, sets=sets, quiet=True)
@@ -92,7 +92,7 @@ def ask(
         "where": {k: _scalar(v) for k, v in session.pairs(where, "--where").items()},
     }
     with session.spinner("searching"):
-        found = reads.ask(settings, assembly.following, body)
+        found = reads.ask(settings, body)
     if as_json:
         session.print_json(found)
     else:
@@ -117,13 +117,13 @@ def new(
     sets: Sets = None,
 ) -> None:
     """Tell what arrived, as stories; no model and no budget are used."""
-    from deploy import assembly, reads
+    from deploy import reads
     from deploy.cli import session, show
 
     settings = session.begin({"data": data}, config=config, sets=sets, quiet=True)
     wanted = {"about": about, "since": since, "until": until, "limit": limit}
     with session.spinner("reading"):
-        found = reads.read(settings, assembly.following, "/v1/new", wanted)
+        found = reads.read(settings, "/v1/new", wanted)
     if as_json:
         session.print_json(found)
     else:
@@ -138,11 +138,11 @@ def status(
     sets: Sets = None,
 ) -> None:
     """Tell what the index holds and how the stream that feeds it is doing."""
-    from deploy import assembly, reads, service_file
+    from deploy import reads, service_file
     from deploy.cli import session, show
 
     settings = session.begin({"data": data}, config=config, sets=sets, quiet=True)
-    found = reads.read(settings, assembly.following, "/v1/status")
+    found = reads.read(settings, "/v1/status")
     if as_json:
         session.print_json(found)
         return

@@ -44,7 +44,7 @@ def run(
     after what was read is committed.
     """
     from deploy import process, runtime
-    from deploy.assembly import Origin
+    from deploy.assembly.streams import Origin
     from deploy.cli import session
 
     settings = session.begin(
@@ -88,7 +88,7 @@ def index(
     Starts where the store stands; a second run over the same file reads only what is new.
     """
     from deploy import process, runtime
-    from deploy.assembly import Origin
+    from deploy.assembly.streams import Origin
     from deploy.cli import progress, session
 
     settings = session.begin(

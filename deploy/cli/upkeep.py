@@ -57,14 +57,14 @@ def reindex(
     Works beside the live index and takes its place at the end; the former one is kept as it was
     until then. Where only the embedder changed, texts are only embedded again.
     """
-    from deploy import assembly
+    from deploy.assembly import writing
     from deploy.cli import progress, session
 
     settings = session.begin(
         {"workers": workers, "data": data}, config=config, sets=sets, quiet=True
     )
     with progress.counting("") as told:
-        report = assembly.reindex(settings, told)
+        report = writing.reindex(settings, told)
     if report.kept:
         text = "the index was built with these settings already; nothing to do"
     else:

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from deploy import assembly
+from deploy.assembly import streams
 from deploy.errors import DeployError
 from deploy.runtime import Running
 from deploy.settings import Settings
@@ -88,14 +88,14 @@ def play(
     source = FileSource(path, transform=lambda record: shifted(record, by))
     try:
         source.seek({})
-        with assembly.producer(settings) as producer:
+        with streams.producer(settings) as producer:
             report = produce(
                 source,
                 producer,
                 settings.topic,
                 pace=Pace(rate=rate),
                 clock=time.monotonic,
-                sleep=assembly.pause(stop),
+                sleep=streams.pause(stop),
                 progress=told,
                 stop=stop.is_set,
             )

@@ -46,7 +46,7 @@ def test_a_damaged_record_counts_as_none(tmp_path: Path, content: str) -> None:
     ("host", "url"),
     [
         ("127.0.0.1", "http://127.0.0.1:80"),
-        ("0.0.0.0", "http://127.0.0.1:80"),
+        ("0.0.0.0", "http://127.0.0.1:80"),  # noqa: S104  a text
         ("::1", "http://[::1]:80"),
         ("::", "http://127.0.0.1:80"),
     ],

@@ -1,0 +1,106 @@
+"""The process that writes the index, from settings."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+
+from index.analysis.analyzer import Analyzer
+from index.analysis.pool import AnalysisPool
+
+from deploy.assembly.streams import Origin, Told, message_limits, source_of
+from deploy.settings import Settings
+from index.analysis.settings import AnalyzerSettings
+from index.communities.keeper import CommunityKeeper, GroupingSettings
+from index.reindex import ReindexReport
+from index.reindex import reindex as reindex_store
+from index.writer import GenerationReport, Writer
+from stream.consumer import BatchReport, Consumer, ConsumerSettings
+from stream.source import Source
+
+Observe = Callable[[BatchReport | GenerationReport], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ingestion:
+    """A writer with the source and the consumer that feed it, and its analyzer for questions."""
+
+    writer: Writer
+    source: Source
+    consumer: Consumer
+    analyzer: Analyzer
+
+    def remaining(self) -> int:
+        """Records between the writer's positions and the end that the source has now."""
+        ends = self.source.end_offsets()
+        return sum(max(0, end - self.writer.positions.get(at, 0)) for at, end in ends.items())
+
+
+def analyzer_settings(settings: Settings) -> AnalyzerSettings:
+    """The part of the settings that decides an analysis."""
+    return AnalyzerSettings(
+        chunk_words=settings.chunk_words,
+        tagger=settings.tagger,
+        parser=settings.phrases == "parser",
+        embedder=settings.embedder,
+    )
+
+
+@contextmanager
+def ingestion(
+    settings: Settings, origin: Origin, observe: Observe, told: Told | None = None
+) -> Iterator[Ingestion]:
+    """Writer, pool, communities, source and consumer of one process."""
+    tell = told or (lambda _what, _done, _total: None)
+    with ExitStack() as stack:
+        source = stack.enter_context(closing(source_of(settings, origin)))
+        tell("loading the language models", 0, None)
+        analyzer = Analyzer(analyzer_settings(settings))
+        tell("opening the store", 0, None)
+        writer = stack.enter_context(
+            closing(
+                Writer.open(
+                    settings.data,
+                    fingerprint=analyzer.fingerprint,
+                    collection=settings.collection,
+                )
+            )
+        )
+        pool = stack.enter_context(
+            closing(AnalysisPool(analyzer_settings(settings), settings.workers))
+        )
+        keeper = stack.enter_context(closing(CommunityKeeper(writer, grouping(settings))))
+        consumer = Consumer(
+            source,
+            writer,
+            pool,
+            keeper,
+            ConsumerSettings(
+                batch_records=settings.batch_records,
+                batch_bytes=settings.batch_bytes,
+                batch_age=settings.batch_age,
+                limits=message_limits(settings),
+            ),
+            observe=observe,
+        )
+        yield Ingestion(writer, source, consumer, analyzer)
+
+
+def grouping(settings: Settings) -> GroupingSettings:
+    """How communities are kept."""
+    return GroupingSettings(
+        interval=settings.communities_every,
+        share=settings.communities_share,
+        max_size=settings.community_size,
+        seed=settings.seed,
+    )
+
+
+def reindex(settings: Settings, told: Told) -> ReindexReport:
+    """Build the store anew with the settings in force."""
+    told("loading the language models", 0, None)
+    analyzer = Analyzer(analyzer_settings(settings))
+    return reindex_store(
+        settings.data,
+        analyzer,
+        progress=lambda done, total: told("indexing anew", done, total),
+    )

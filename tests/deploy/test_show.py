@@ -1,0 +1,149 @@
+"""What the terminal shows, hostile texts included."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from deploy.cli import show
+
+CITATION = {
+    "document_id": "d1",
+    "chunk_id": "c1",
+    "start": 0,
+    "end": 10,
+    "quote": "The bridge [bold]opened[/bold]. \x1b[2J",
+    "title": "Bridge\x1b]0;owned\x07 \u202eopened",
+    "source": "Gazette",
+    "url": "https://gazette.example/1",
+    "published_at": "2026-11-02T06:05:00Z",
+    "observed_at": "2026-11-02T06:09:00Z",
+}
+STAGE = {
+    "calls": 0,
+    "prompt_tokens": 0,
+    "completion_tokens": 0,
+    "relevance_tests": 12,
+    "remembered": 0,
+    "seconds": 0.1,
+}
+ANSWER = {
+    "question": "Who opened the bridge?",
+    "answer": "The mayor did [1].",
+    "outcome": "answered",
+    "stopped": "nothing_left",
+    "citations": [CITATION],
+    "claims": [],
+    "ledger": {"test": STAGE},
+    "budget": 100,
+    "assessor": "offline",
+    "mode": "lazy",
+    "generation": 4,
+    "positions": [],
+}
+
+
+@pytest.fixture
+def out() -> Console:
+    return Console(
+        file=io.StringIO(), markup=False, emoji=False, highlight=False, soft_wrap=True, width=200
+    )
+
+
+def shown(out: Console) -> str:
+    assert isinstance(out.file, io.StringIO)
+    return out.file.getvalue()
+
+
+def test_an_answer_shows_sources_quotes_and_cost(out: Console) -> None:
+    show.answer(out, ANSWER)
+    text = shown(out)
+    assert "The mayor did [1]." in text
+    assert "Gazette" in text
+    assert "2026-11-02 06:05" in text
+    assert "12 of 100 relevance tests" in text
+    assert "no language model was used" in text
+
+
+def test_texts_cannot_steer_the_terminal(out: Console) -> None:
+    """Neither by escape sequences nor by rich's own markup or by reversing the order."""
+    show.answer(out, ANSWER)
+    text = shown(out)
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "\u202e" not in text
+    assert "[bold]opened[/bold]" in text
+
+
+def test_a_status_that_is_not_known_says_so(out: Console) -> None:
+    body = {
+        "generation": 4,
+        "documents": 1234,
+        "chunks": 2,
+        "concepts": 3,
+        "edges": 4,
+        "communities": {"0": 3, "1": 8},
+        "modularity": {"0": 0.5},
+        "positions": [{"topic": "news", "partition": 0, "offset": 12}],
+        "lag": None,
+        "freshness_seconds": None,
+        "newest_arrival": None,
+    }
+    show.status(out, body, "the store in data")
+    text = shown(out)
+    assert "1,234" in text
+    assert "C0: 3, C1: 8" in text
+    assert "news[0]: 12" in text
+    assert text.count("not known") == 2
+
+
+def test_news_of_an_unknown_concept_says_that_there_is_none(out: Console) -> None:
+    show.news(out, {"about": "Atlantis", "matched": [], "stories": []})
+    assert shown(out) == "No concept of the name Atlantis is in the index.\n"
+
+
+def test_news_tell_first_source_others_and_withdrawals(out: Console) -> None:
+    def brief(name: str, change: str = "insert") -> dict[str, str]:
+        return {
+            "document_id": name,
+            "title": f"Title of {name}",
+            "source": "Wire",
+            "url": "",
+            "observed_at": "2026-11-02T06:09:00Z",
+            "event_at": "2026-11-02T06:09:00Z",
+            "change": change,
+        }
+
+    story = {
+        "community": "3",
+        "level": 0,
+        "concepts": ["bridge", "harbour"],
+        "first": brief("a"),
+        "other_sources": ["Courier"],
+        "documents": [brief("a"), brief("b", "delete")],
+        "document_count": 2,
+        "inserts": 2,
+        "edits": 0,
+        "withdrawals": 1,
+        "newest_at": "2026-11-02T07:00:00Z",
+        "quote": CITATION,
+    }
+    body = {
+        "about": None,
+        "matched": [],
+        "since": "2026-11-02T00:00:00Z",
+        "changes": 3,
+        "stories_count": 1,
+        "stories": [story],
+    }
+    show.news(out, body)
+    text = shown(out)
+    assert "3 changes in 1 stories since 2026-11-02 00:00 UTC" in text
+    assert "first: Title of a" in text
+    assert "then: Courier" in text
+    assert "b (withdrawn)" in text
+
+
+def test_checks_name_what_failed(out: Console) -> None:
+    show.checks(out, [("counts", True, "5 = 5"), ("forms", False, "differ")])
+    assert shown(out).splitlines() == ["ok    counts  5 = 5", "FAIL  forms   differ"]
