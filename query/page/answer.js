@@ -3,14 +3,6 @@
 import { counted, duration, h, number, put, time } from "./dom.js";
 import { sourceAddress } from "./source.js";
 
-const NO_RECORD = {
-  never_seen: "The index has never seen this.",
-  expired: "What there was about this has expired.",
-  outside_filter: "There is something about this, but outside the filters.",
-  not_yet_indexed: "Something about this has arrived and is not searchable yet.",
-  budget_spent: "Nothing was found before the effort was spent. A thorough search may find more.",
-};
-
 const STOPPED = {
   budget_spent: "the effort was spent",
   nothing_left: "nothing relevant was left",
@@ -82,33 +74,24 @@ export function showAnswer(place, answer) {
   put(
     place,
     h("h2", { dir: "auto" }, answer.question),
-    answer.outcome === "answered" ? null : noRecord(answer),
-    h("div", { class: "prose", dir: "auto" }, prose(answer)),
+    h("div", { class: answer.outcome === "answered" ? "prose" : "prose notice", dir: "auto" }, prose(answer)),
     answer.citations.length ? sources(answer.citations) : null,
     cost(answer),
   );
 }
 
-function noRecord(answer) {
-  const searched = answer.searched;
-  return h(
-    "p",
-    { class: "notice" },
-    h("strong", {}, NO_RECORD[answer.outcome] ?? "No record."),
-    ` ${counted(searched.documents, "document")} stood to be searched`,
-    searched.newest_arrival ? [", the newest arrived ", time(searched.newest_arrival)] : null,
-    ".",
-  );
-}
-
+/** Lines become paragraphs, items and headings; that no model was used is said more quietly. */
 function prose(answer) {
-  return answer.answer
-    .split(/\n+/)
-    .filter((paragraph) => paragraph.trim())
-    .map((paragraph) => {
-      const item = paragraph.match(/^\s*[-\u2022*]\s+(.*)$/);
-      return h("p", { dir: "auto", class: item ? "item" : null }, cited(item ? item[1] : paragraph, answer));
-    });
+  const lines = answer.answer.split("\n").filter((text) => text.trim());
+  return lines.map((text, i) => {
+    const item = text.match(/^\s*[-\u2022*]\s+(.*)$/);
+    if (item) return h("p", { dir: "auto", class: "item" }, cited(item[1], answer));
+    if (/:$/.test(text) && /^\s*[-\u2022*]\s/.test(lines[i + 1] ?? "")) {
+      return h("h3", { dir: "auto" }, text.replace(/:$/, ""));
+    }
+    const quiet = i === 0 && text.startsWith("No language model was used");
+    return h("p", { dir: "auto", class: quiet ? "quiet" : null }, cited(text, answer));
+  });
 }
 
 /** Text with each [n] made a link to its source. */
@@ -160,7 +143,7 @@ function cost(answer) {
   const tokens = sum("prompt_tokens") + sum("completion_tokens");
   const parts = [
     `${number(sum("relevance_tests"))} of ${number(answer.budget)} tests spent; it ended because ${STOPPED[answer.stopped] ?? answer.stopped}`,
-    calls ? `${counted(calls, "model call")}, ${counted(tokens, "token")}` : "no language model was used: sentences are quoted",
+    calls ? `${counted(calls, "model call")}, ${counted(tokens, "token")}` : "no model calls",
     `generation ${number(answer.generation)}`,
     duration(sum("seconds")),
   ];

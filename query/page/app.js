@@ -8,8 +8,10 @@ import { closeSource, leave, openSource } from "./source.js";
 import { prepareStories, showConcept, showStories, showStory } from "./stories.js";
 
 const NAME = "Tidegraph";
+const STORIES_EVERY = 10_000;
 let view = null;
 let storiesOf = -1;
+let storiesAt = 0;
 
 /** The address as {view, id, parameters}; a document is a panel over whatever is shown. */
 function address() {
@@ -95,12 +97,15 @@ function prepareLinks() {
   });
 }
 
+/** A status is noted always, the stories are read again at most every few seconds. */
 function noted(status) {
   noteStatus(status, $("view-operations"));
-  if (status.generation === storiesOf) return;
+  const now = Date.now();
+  if (status.generation === storiesOf || now - storiesAt < STORIES_EVERY) return;
   storiesOf = status.generation;
+  storiesAt = now;
   showStories();
-  suggest().catch(() => {});
+  suggest().catch(() => {}); // examples are a courtesy: without them the page is whole
 }
 
 prepare();

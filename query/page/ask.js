@@ -105,9 +105,10 @@ export async function suggest() {
   if (names[0]) questions.push(`What happened with ${names[0]}?`);
   if (rising) questions.push(`What is new about ${rising}?`);
   if (names[1]) questions.push(`Who is involved in ${names[1]}?`);
-  if (!names.length) return;
+  const place = $("examples");
+  if (!names.length || place.matches(":hover, :focus-within")) return;
   put(
-    $("examples"),
+    place,
     questions.map((q) =>
       h("button", { type: "button", class: "chip", dir: "auto", click: () => askThis(q) }, q),
     ),

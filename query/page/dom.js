@@ -86,9 +86,10 @@ export function number(value, digits = 0) {
 /** "1 document", "2 documents". */
 export const counted = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
 
-/** 0.4 as "0.4 s", 90 as "1.5 min". */
+/** 0.4 as "400 ms", 90 as "1.5 min". */
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "\u2013";
+  if (seconds > 0 && seconds < 1) return `${number(Math.max(1, seconds * 1000))} ms`;
   if (seconds < 60) return `${number(seconds, seconds < 10 ? 1 : 0)} s`;
   if (seconds < 3600) return `${number(seconds / 60, 1)} min`;
   if (seconds < 86400) return `${number(seconds / 3600, 1)} h`;

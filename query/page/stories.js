@@ -151,7 +151,7 @@ export async function showConcept(place, key) {
     place,
     back(),
     h("h1", { dir: "auto", tabindex: "-1" }, found.display),
-    h("p", { class: "quiet facts" }, h("span", {}, found.kind), h("span", {}, counted(found.document_count, "document")), h("span", {}, counted(found.frequency, "passage"))),
+    h("p", { class: "quiet facts" }, found.kind === "other" ? null : h("span", {}, found.kind), h("span", {}, counted(found.document_count, "document")), h("span", {}, counted(found.frequency, "passage"))),
     h("p", {}, h("button", { type: "button", class: "chip strong", dir: "auto", click: () => leaveAndAsk(`What happened with ${found.display}?`) }, `Ask: what happened with ${found.display}?`)),
     found.communities.length ? section("Stories", h("p", { class: "facts" }, found.communities.map((id, level) => h("a", { class: "tag", href: `#/story/${id}` }, level ? `narrower (C${level})` : "its story")))) : null,
     found.neighbours.length ? section("Seen together with", h("ul", { class: "neighbours" }, found.neighbours.map((n) => neighbour(n, most)))) : null,

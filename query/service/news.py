@@ -141,8 +141,10 @@ def get_community(
         raise UnknownCommunityError(f"There is no community {community[:40]!r}.")
     with reader.pinned() as view:
         card = service.news.community(view, int(community), since=_arrival(view, since))
-        told = tell(view, service.graphs.of(view.snapshot), card.brief.id, documents)
         level = card.brief.level
+        graph = service.graphs.of(view.snapshot)
+        placed = service.placements.at(graph, level)
+        told = tell(view, graph, placed, card.brief.id, documents)
         own = _with_timelines(service, view, level, (card.brief,))[0]
         return CommunityStoryModel(
             brief=own,
@@ -231,7 +233,8 @@ def _with_timelines(
     if not briefs:
         return []
     graph = service.graphs.of(view.snapshot)
-    found = timelines(graph, level, [brief.id for brief in briefs])
+    placed = service.placements.at(graph, level)
+    found = timelines(graph, placed, [brief.id for brief in briefs])
     return [
         CommunityModel.model_validate(brief).model_copy(
             update={"timeline": TimelineModel.model_validate(found[brief.id])}

@@ -10,6 +10,7 @@ from index.types import Millis
 from index.view import SnapshotSource, View
 from query.graph import GraphCache
 from query.service.status import StatusReport
+from query.service.story import Placements
 from query.types import Question, SearchEvent
 from query.types_news import Communities, CommunityCard, ConceptCard, News, TimeRow
 
@@ -136,6 +137,7 @@ class Service:
     hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     graphs: GraphCache = field(default_factory=GraphCache)
+    placements: Placements = field(default_factory=Placements)
     clock: Callable[[], Millis] = wall_clock
     stopwatch: Callable[[], float] = time.monotonic
     new_id: Callable[[], str] = lambda: uuid4().hex
