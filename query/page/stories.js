@@ -77,7 +77,7 @@ export async function showStory(place, id) {
     h("p", { class: "quiet facts" }, storyFacts(story)),
     c.timeline ? h("figure", { class: "wide" }, bars(c.timeline, { width: 640, height: 80 }), axis(c.timeline)) : null,
     about ? h("p", {}, h("button", { type: "button", class: "chip strong", dir: "auto", click: () => leaveAndAsk(`What happened with ${about}?`) }, `Ask: what happened with ${about}?`)) : null,
-    section("Concepts", h("ul", { class: "chips" }, c.concepts.map((name, i) => concept(story.keys[i], name)))),
+    section("Concepts", h("ul", { class: "chips" }, story.concepts.map((one) => concept(one.key, one.display)))),
     story.sources.length ? section("Sources", h("ul", { class: "chips" }, story.sources.map((s) => h("li", { class: "tag" }, h("bdi", {}, s.source || "(none)"), ` ${number(s.documents)}`)))) : null,
     section("As it happened", timeline(story.documents, story.document_count)),
     story.children.length ? section("Within this story", h("div", { class: "cards" }, story.children.map(card))) : null,

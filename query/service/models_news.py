@@ -116,11 +116,21 @@ class SourceListModel(Model):
     generation: int
 
 
+class ConceptItemModel(Model):
+    """A concept in a list."""
+
+    key: str
+    display: str
+    kind: str
+    frequency: int
+
+
 class CommunityStoryModel(Model):
     """A community told: its concepts, documents by time, sources, edits, withdrawals, parts."""
 
     brief: CommunityModel
-    keys: list[str] = Field(description="Keys of `brief.concepts`, in the same order")
+    keys: list[str] = Field(description="Keys of `concepts`, in the same order")
+    concepts: list[ConceptItemModel] = Field(description="The most telling first")
     children: list[CommunityModel]
     documents: list[DocumentBriefModel]
     document_count: int
@@ -152,15 +162,6 @@ class ConceptModel(Model):
     neighbours: list[ConceptNeighbourModel]
     documents: list[DocumentBriefModel]
     generation: int
-
-
-class ConceptItemModel(Model):
-    """A concept in a list."""
-
-    key: str
-    display: str
-    kind: str
-    frequency: int
 
 
 class ConceptListModel(Model):

@@ -1,5 +1,6 @@
 """What can be had without a question: what is new, communities, concepts, counts over time."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -26,7 +27,7 @@ from query.service.models_news import (
     TimeseriesModel,
 )
 from query.service.reading import PROBLEMS, ReaderGiven, ServiceGiven
-from query.service.story import tell, timelines
+from query.service.story import documents_at, tell, timelines
 from query.service.times import MOMENT, moment, span
 from query.types_news import CommunityBrief
 
@@ -143,12 +144,13 @@ def get_community(
         card = service.news.community(view, int(community), since=_arrival(view, since))
         level = card.brief.level
         graph = service.graphs.of(view.snapshot)
-        placed = service.placements.at(graph, level)
+        placed = documents_at(graph, level)
         told = tell(view, graph, placed, card.brief.id, documents)
         own = _with_timelines(service, view, level, (card.brief,))[0]
         return CommunityStoryModel(
             brief=own,
             keys=list(card.keys),
+            concepts=_concepts(view, _numbers(view, card.keys)),
             children=_with_timelines(service, view, level + 1, card.children),
             documents=[DocumentBriefModel.model_validate(d) for d in told.documents],
             document_count=told.document_count,
@@ -174,17 +176,7 @@ def list_concepts(
         living = [n for n in scanned if n < snapshot.concept_count and snapshot.frequency[n] > 0]
         living.sort(key=lambda n: (-int(snapshot.frequency[n]), n))
         shown = living[:limit]
-        names = view.displays(shown)
-        items = [
-            ConceptItemModel(
-                key=snapshot.vocabulary.key(n),
-                display=names[n],
-                kind=snapshot.vocabulary.kind(n).value,
-                frequency=int(snapshot.frequency[n]),
-            )
-            for n in shown
-        ]
-        return ConceptListModel(concepts=items, generation=snapshot.generation)
+        return ConceptListModel(concepts=_concepts(view, shown), generation=snapshot.generation)
 
 
 @router.get("/concepts/{key:path}")
@@ -214,6 +206,24 @@ def list_sources(reader: ReaderGiven, service: ServiceGiven) -> SourceListModel:
         return SourceListModel(sources=found, generation=snapshot.generation)
 
 
+def _numbers(view: View, keys: Sequence[str]) -> list[int]:
+    return [n for key in keys if (n := view.snapshot.concept(key)) is not None]
+
+
+def _concepts(view: View, numbers: list[int]) -> list[ConceptItemModel]:
+    snapshot = view.snapshot
+    names = view.displays(numbers)
+    return [
+        ConceptItemModel(
+            key=snapshot.vocabulary.key(n),
+            display=names[n],
+            kind=snapshot.vocabulary.kind(n).value,
+            frequency=int(snapshot.frequency[n]),
+        )
+        for n in numbers
+    ]
+
+
 def _window(now: Millis, since: str, until: str | None) -> tuple[Millis, Millis]:
     first = moment(since, now)
     last = Millis(now + 1) if until is None else moment(until, now)
@@ -233,7 +243,7 @@ def _with_timelines(
     if not briefs:
         return []
     graph = service.graphs.of(view.snapshot)
-    placed = service.placements.at(graph, level)
+    placed = documents_at(graph, level)
     found = timelines(graph, placed, [brief.id for brief in briefs])
     return [
         CommunityModel.model_validate(brief).model_copy(

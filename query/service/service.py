@@ -10,7 +10,6 @@ from index.types import Millis
 from index.view import SnapshotSource, View
 from query.graph import GraphCache
 from query.service.status import StatusReport
-from query.service.story import Placements
 from query.types import Question, SearchEvent
 from query.types_news import Communities, CommunityCard, ConceptCard, News, TimeRow
 
@@ -122,9 +121,10 @@ class Service:
 
     ``status`` and ``metrics`` must be cheap: they are called for every poll; ``metrics`` gives
     the Prometheus text exposition. ``observe`` gets one report for each unit of work, from any
-    thread. ``keys`` are the accepted API keys, none for an open service. ``hosts``
-    are the accepted ``Host`` names (without port), none for any: a service on loopback without a
-    key names them, so that a foreign web page cannot reach it by rebinding its own name.
+    thread. ``keys`` are the accepted API keys, none for an open service. ``hosts`` are the
+    accepted ``Host`` names (without port), none for any: a service on loopback without a key
+    names them, so that a foreign web page cannot reach it by rebinding its own name. ``graphs``
+    is best the newsroom's own: what follows from a snapshot is then worked out once.
     """
 
     engine: Searcher
@@ -137,7 +137,6 @@ class Service:
     hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     graphs: GraphCache = field(default_factory=GraphCache)
-    placements: Placements = field(default_factory=Placements)
     clock: Callable[[], Millis] = wall_clock
     stopwatch: Callable[[], float] = time.monotonic
     new_id: Callable[[], str] = lambda: uuid4().hex

@@ -3,21 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 
 from index.communities.hierarchy import Hierarchy
-from index.snapshot import Snapshot
 from index.types import Int64Array, Millis
 from index.view import ChangeKind, DocumentChange, StoredDocument, View
-from query.communities import homes
 from query.graph import SearchGraph
-from query.settings import LazySettings
 from query.types_news import DocumentBrief
 
-HOMES = LazySettings().homes
-"""A chunk counts in this many communities of each level, as in a search."""
 BARS = 24
 """Intervals that a timeline has at most."""
 _MINUTE = 60_000
@@ -66,39 +60,14 @@ class Told:
     withdrawals: int
 
 
-class Placements:
-    """Which documents count where, for the newest snapshots asked for; safe across threads.
-
-    Placing the 38,000 chunks of a newswire takes 50 to 100 ms, so it is done once a snapshot.
-    """
-
-    def __init__(self, keep: int = 6) -> None:
-        self._keep = keep
-        self._lock = Lock()
-        self._placed: list[tuple[Snapshot, int, Placed]] = []
-
-    def at(self, graph: SearchGraph, level: int) -> Placed:
-        """``documents_at``, remembered."""
-        with self._lock:
-            for snapshot, known, placed in self._placed:
-                if snapshot is graph.snapshot and known == level:
-                    return placed
-            placed = documents_at(graph, level)
-            self._placed = [(graph.snapshot, level, placed), *self._placed][: self._keep]
-            return placed
-
-
 def documents_at(graph: SearchGraph, level: int) -> Placed:
-    """Which documents count in which community of a level."""
+    """Which documents have a chunk at home in which community of a level."""
     snapshot = graph.snapshot
-    rows = np.flatnonzero(snapshot.alive)
-    if level >= len(graph.memberships) or not len(rows):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    table = homes(graph, rows, level, HOMES)
-    document = np.repeat(snapshot.chunk_document[rows].astype(np.int64), table.shape[1])
-    pairs = np.stack([table.ravel(), document])
-    pairs = np.unique(pairs[:, pairs[0] != Hierarchy.NONE], axis=1)
-    return pairs[0], pairs[1]
+    home = graph.home(level)
+    rows = np.flatnonzero(snapshot.alive & (home != Hierarchy.ROOT))
+    wide = np.int64(max(1, len(snapshot.documents)))
+    pairs = np.unique(home[rows] * wide + snapshot.chunk_document[rows])
+    return pairs // wide, pairs % wide
 
 
 def timelines(
@@ -148,7 +117,7 @@ def tell(view: View, graph: SearchGraph, placed: Placed, community: int, limit: 
     for change in view.changes(oldest):
         if change.kind == ChangeKind.EDIT:
             edited[change.document_id] += 1
-        elif change.kind == ChangeKind.DELETE and _counts_in(graph, level, change, community):
+        elif change.kind == ChangeKind.DELETE and _at_home(graph, level, change, community):
             gone.append(change)
     briefs = [_withdrawn(change) for change in gone]
     for document in stored.values():
@@ -164,16 +133,16 @@ def tell(view: View, graph: SearchGraph, placed: Placed, community: int, limit: 
     )
 
 
-def _counts_in(graph: SearchGraph, level: int, change: DocumentChange, community: int) -> bool:
-    """Whether a withdrawn document counted in a community, by its concepts together."""
+def _at_home(graph: SearchGraph, level: int, change: DocumentChange, community: int) -> bool:
+    """Whether a withdrawn document was at home in a community, by its concepts together."""
     concepts = change.concepts[change.concepts < len(graph.idf)]
     home = graph.memberships[level][concepts]
+    weight = (graph.idf * np.log1p(graph.chunk_degree))[concepts]
     inside = home != Hierarchy.NONE
-    weight: Counter[int] = Counter()
-    for place, idf in zip(home[inside].tolist(), graph.idf[concepts][inside].tolist(), strict=True):
-        weight[place] += idf
-    best = sorted(weight, key=lambda place: (-weight[place], place))[:HOMES]
-    return community in best
+    names, at = np.unique(home[inside], return_inverse=True)
+    if not len(names):
+        return False
+    return int(names[np.bincount(at, weight[inside]).argmax()]) == community
 
 
 def _living(document: StoredDocument, change: str) -> DocumentBrief:
