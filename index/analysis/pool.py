@@ -99,6 +99,7 @@ class AnalysisPool:
             raise ValueError(f"workers must be 0 or more, not {workers}")
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
         self._closing = Event()
+        self.workers = workers
         self._workers = [_Worker(settings, target) for _ in range(workers)]
         self._threads = [
             Thread(target=self._drive, args=(worker,), name=f"analysis-{n}", daemon=True)
