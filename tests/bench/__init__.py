@@ -1,0 +1,1 @@
+"""The figures that the project holds itself to: ``python -m tests.bench [--only AREA]``."""

