@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from index.types import Reason, Record
-from stream.publishing import message_of, publish_fitting
+from stream.publishing import message_of
 from stream.source import Producer
 
 _BATCH = 500
@@ -48,9 +48,9 @@ def replay(
     refused: list[int] = []
     for to, group in groupby(letters, key=lambda letter: topic or letter.record.position.topic):
         for batch in _batches(list(group)):
-            sent = publish_fitting(producer, to, [message_of(letter.record) for letter in batch])
-            for letter, fits in zip(batch, sent, strict=True):
-                (published if fits else refused).append(letter.id)
+            sent = producer.publish(to, [message_of(letter.record) for letter in batch])
+            for letter, position in zip(batch, sent, strict=True):
+                (refused if position is None else published).append(letter.id)
     return ReplayReport(tuple(published), tuple(refused))
 
 

@@ -31,7 +31,3 @@ class LogTooNewError(LogError):
 
 class ProduceError(StreamError):
     """Messages could not be published; what was acknowledged before stays published."""
-
-
-class MessageTooLargeError(ProduceError):
-    """A message is larger than the topic takes."""

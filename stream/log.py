@@ -15,7 +15,7 @@ from typing import Literal
 import orjson
 
 from index.types import Millis, Position, Record
-from stream.errors import MessageTooLargeError, PositionLostError, ProduceError, SourceError
+from stream.errors import PositionLostError, ProduceError, SourceError
 from stream.log_file import StreamState, connect, create_topic, offset_of, streams, writing
 from stream.log_retention import Retention, drop_expired
 from stream.source import Message, Partition
@@ -50,23 +50,21 @@ class LogProducer:
         self._clock = clock
         self._unchecked = self._retention.every_bytes
 
-    def publish(self, topic: str, messages: Sequence[Message]) -> list[Position]:
-        """Append in one transaction; all or none are there, on disk when this returns."""
-        for message in messages:
-            if message.size > MAX_MESSAGE_BYTES:
-                raise MessageTooLargeError(
-                    f"a message has {message.size:,} bytes; the log takes {MAX_MESSAGE_BYTES:,}"
-                )
-        if not messages:
-            return []
-        try:
-            create_topic(self._connection, topic, self._partitions)
-            with writing(self._connection):
-                positions = self._append(topic, messages)
-            self._retain(messages)
-        except sqlite3.Error as error:
-            raise ProduceError(f"cannot publish to the log: {error}") from error
-        return positions
+    def publish(self, topic: str, messages: Sequence[Message]) -> list[Position | None]:
+        """Append in one transaction; on disk when this returns. None for one too large."""
+        fitting = [message for message in messages if message.size <= MAX_MESSAGE_BYTES]
+        appended: Iterator[Position] = iter(())
+        if fitting:
+            try:
+                create_topic(self._connection, topic, self._partitions)
+                with writing(self._connection):
+                    appended = iter(self._append(topic, fitting))
+                self._retain(fitting)
+            except sqlite3.Error as error:
+                raise ProduceError(f"cannot publish to the log: {error}") from error
+        return [
+            next(appended) if message.size <= MAX_MESSAGE_BYTES else None for message in messages
+        ]
 
     def close(self) -> None:
         """Close the file."""

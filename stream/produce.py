@@ -8,7 +8,7 @@ from datetime import datetime
 from index.types import Deletion, Record, Rejected, Upsert, to_millis
 from stream.batching import Batcher, BatchLimits
 from stream.message import MessageLimits, decode
-from stream.publishing import message_of, publish_fitting
+from stream.publishing import message_of
 from stream.source import Message, Producer, Source
 
 _SLOT = 0.02
@@ -164,8 +164,8 @@ class _Run:
         messages = self._batch.take()
         if not messages:
             return
-        sent = publish_fitting(self._producer, self._topic, messages)
-        sizes = [message.size for message, fits in zip(messages, sent, strict=True) if fits]
+        sent = self._producer.publish(self._topic, messages)
+        sizes = [one.size for one, position in zip(messages, sent, strict=True) if position]
         self._published += len(sizes)
         self._bytes += sum(sizes)
         self._refused += len(messages) - len(sizes)

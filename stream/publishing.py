@@ -1,11 +1,8 @@
-"""Publishing records again: as messages, with what is too large set aside."""
-
-from collections.abc import Sequence
+"""Records as messages to be published."""
 
 from index.types import Record
-from stream.errors import MessageTooLargeError
 from stream.message import message_id
-from stream.source import MARKS, Message, Producer
+from stream.source import MARKS, Message
 
 
 def message_of(record: Record) -> Message:
@@ -16,18 +13,3 @@ def message_of(record: Record) -> Message:
         key = None if found is None else found.encode()
     headers = tuple((name, value) for name, value in record.headers if name not in MARKS)
     return Message(key, record.value, headers)
-
-
-def publish_fitting(producer: Producer, topic: str, messages: Sequence[Message]) -> list[bool]:
-    """Publish all that the topic takes; tells for each whether it was published.
-
-    Raises:
-        ProduceError: if publishing fails for another reason than a message's size.
-    """
-    try:
-        producer.publish(topic, messages)
-    except MessageTooLargeError:
-        if len(messages) == 1:
-            return [False]
-        return [fits for one in messages for fits in publish_fitting(producer, topic, [one])]
-    return [True] * len(messages)

@@ -101,11 +101,12 @@ class Message:
 class Producer(Protocol):
     """Publishes to topics; equal keys go to the same partition, in the order given."""
 
-    def publish(self, topic: str, messages: Sequence[Message]) -> Sequence[Position]:
+    def publish(self, topic: str, messages: Sequence[Message]) -> Sequence[Position | None]:
         """Append and wait until all are durable; returns their positions, in order.
 
+        None stands for a message that is larger than the topic takes; the others are published.
+
         Raises:
-            MessageTooLargeError: if one is larger than the topic takes; none was published.
             ProduceError: if it failed; some may have been published, in order.
         """
         ...

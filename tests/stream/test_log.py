@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from stream.errors import LogError, LogTooNewError, MessageTooLargeError, PositionLostError
+from stream.errors import LogError, LogTooNewError, PositionLostError
 from stream.log import LogProducer, LogSource, partition_of
 from stream.log_retention import Retention, list_topics
 from stream.source import Message
@@ -178,11 +178,11 @@ def test_an_idle_poll_looks_seldom(path):
     assert 10 <= len(fake.slept) <= 41
 
 
-def test_nothing_is_published_where_one_is_too_large(path):
+def test_a_message_that_is_too_large_is_left_out_alone(path):
     huge = Message(b"b", bytes(64 * 1024 * 1024 + 1))
-    with pytest.raises(MessageTooLargeError, match="67,108,8"):
-        publish(path, [Message(b"a", b"1"), huge])
-    assert read(path) == []
+    first, refused, second = publish(path, [Message(b"a", b"1"), huge, Message(b"c", b"2")])
+    assert (first.offset, refused, second.offset) == (0, None, 1)
+    assert [record.value for record in read(path)] == [b"1", b"2"]
 
 
 def test_one_poll_is_bounded_in_bytes(path):
