@@ -9,6 +9,10 @@ from query.errors import BadFilterError
 _UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _SPAN = re.compile(r"(\d{1,6})([smhdw])\Z")
 
+EARLIEST = to_millis(datetime(1, 1, 2, tzinfo=UTC))
+LATEST = to_millis(datetime(9999, 12, 30, tzinfo=UTC))
+"""Moments beyond these bounds count as the bounds: they can be written in every time zone."""
+
 MOMENT = "ISO 8601 (UTC where it names no zone), or a span before now such as 90m, 24h, 7d, 2w"
 
 
@@ -26,9 +30,10 @@ def moment(text: str, now: Millis) -> Millis:
     """
     back = span(text)
     if back is not None:
-        return Millis(now - back)
+        return Millis(max(EARLIEST, now - back))
     try:
         when = datetime.fromisoformat(text.strip())
     except ValueError:
         raise BadFilterError(f"{text[:80]!r} is no time: give {MOMENT}.") from None
-    return to_millis(when if when.tzinfo else when.replace(tzinfo=UTC))
+    millis = to_millis(when if when.tzinfo else when.replace(tzinfo=UTC))
+    return Millis(min(max(EARLIEST, millis), LATEST))

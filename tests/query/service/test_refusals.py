@@ -257,6 +257,11 @@ def test_requests_are_reported_by_route_and_not_by_address(desk, client):
     assert routes == ["/v1/documents/{document_id:path}", ""]
 
 
+@pytest.mark.parametrize("since", ["999999w", "0001-01-01T00:00:00+14:00", "1969-12-31"])
+def test_a_moment_however_early_can_be_told_again(client, since):
+    assert client.get("/v1/new", params={"since": since}).status_code == 200
+
+
 @given(st.text(max_size=30))
 def test_any_text_is_a_moment_or_a_reason(text):
     with suppress(BadFilterError):
