@@ -85,14 +85,13 @@ _CURRENCIES = {
 }
 _HUNDREDTHS = frozenset({"cts", "ct", "cents", "cent", "pence"})
 _PERCENTS = frozenset({"pct", "percent", "per cent", "%", "percentage points"})
-_WORDS = {
-    word: float(number)
-    for number, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-        "sixteen seventeen eighteen nineteen twenty".split(),
-        start=1,
-    )
-} | {"thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "seventy": 70.0, "eighty": 80.0}
+_NUMERALS = """
+    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+    sixteen seventeen eighteen nineteen twenty
+"""
+_TENS = "thirty forty fifty sixty seventy eighty ninety"
+_WORDS = {word: float(n) for n, word in enumerate(_NUMERALS.split(), start=1)}
+_WORDS |= {word: 10.0 * n for n, word in enumerate(_TENS.split(), start=3)}
 _NUMBER = r"(?:\d[\d,]*(?:\.\d+)?(?:-\d{1,2}/\d{1,2}(?!\d))?|\.\d+)"
 _SYMBOL = "|".join(re.escape(s) for s in sorted(_SYMBOLS, key=len, reverse=True))
 _SCALE_WORDS = "|".join(sorted(_SCALES, key=len, reverse=True))
@@ -110,7 +109,8 @@ def _amount_pattern(joint: str) -> re.Pattern[str]:
     """An amount or a range of two joined by ``joint``."""
     return re.compile(
         rf"""(?:(?P<symbol>{_SYMBOL})[ ]?)?(?P<low>{_NUMBER})
-        (?:(?:[ ]?(?P<low_scale>{_SCALE_WORDS})\b)?(?:{joint})(?:{_SYMBOL})?(?P<high>{_NUMBER}))?{_UNITS}""",
+        (?:(?:[ ]?(?P<low_scale>{_SCALE_WORDS})\b)?
+        (?:{joint})(?:{_SYMBOL})?(?P<high>{_NUMBER}))?{_UNITS}""",
         re.VERBOSE | re.IGNORECASE,
     )
 
@@ -118,13 +118,15 @@ def _amount_pattern(joint: str) -> re.Pattern[str]:
 _AMOUNT = _amount_pattern(r"[ ]to[ ]|-|\u2013")
 _BETWEEN_AMOUNT = _amount_pattern(r"[ ]and[ ]")
 _SPELLED_AMOUNT = re.compile(
-    rf"(?<![\w-])(?P<low>{_SPELLED})(?=[ -](?:{_SCALE_WORDS}|{_UNIT_WORDS})\b)(?P<symbol>)(?P<low_scale>)(?P<high>){_UNITS}",
+    rf"""(?<![\w-])(?P<low>{_SPELLED})(?=[ -](?:{_SCALE_WORDS}|{_UNIT_WORDS})\b)
+    (?P<symbol>)(?P<low_scale>)(?P<high>){_UNITS}""",
     re.VERBOSE | re.IGNORECASE,
 )
-_NO_UNIT = frozenset(
-    "was is has does this its his plus minus versus less thus always as us was shares' pts rates "
-    "says rose runs".split()
-)
+_NOT_UNITS = """
+    was has does this plus minus versus less thus always says runs rises falls basis times
+    compares leaves makes gives takes means series swiss net
+"""
+_NO_UNIT = frozenset(_NOT_UNITS.split())
 _LEAST_BARE = 1000
 _BETWEEN = re.compile(r"\bbetween\s+$", re.IGNORECASE)
 
@@ -145,7 +147,7 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
         start = match.start()
         before = text[start - 1] if start else " "
         if before.isspace() and _BETWEEN.search(text, max(0, start - 12), start):
-            match = _BETWEEN_AMOUNT.match(text, start) or match  # noqa: PLW2901
+            match = _BETWEEN_AMOUNT.match(text, start) or match
         at = match.end()
         if not (before.isalnum() or before in "./:-#_"):
             yield match

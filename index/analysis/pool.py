@@ -4,10 +4,12 @@ import multiprocessing
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
 from threading import Event, Thread
+from typing import Self
 
 from index.analysis.settings import AnalyzerSettings
 from index.analysis.worker import serve
@@ -124,7 +126,7 @@ class AnalysisPool:
             self._tasks.put(task)
         else:
             task.future.set_running_or_notify_cancel()
-            _settle(task.future, lambda: self._run_here(task.documents))
+            _settle(task.future, partial(self._analyze, task.documents))
         return task.future
 
     def pids(self) -> list[int]:
@@ -141,16 +143,11 @@ class AnalysisPool:
         for thread in self._threads:
             thread.join()
 
-    def __enter__(self) -> "AnalysisPool":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _run_here(self, documents: Sequence[Document]) -> list[Result]:
-        if self._analyze is None:
-            raise RuntimeError("this pool works in processes")
-        return self._analyze(documents)
 
     def _drive(self, worker: _Worker) -> None:
         """Feed one worker until the end; a thread for each, so that futures need no poll."""
@@ -158,8 +155,7 @@ class AnalysisPool:
             if self._closing.is_set():
                 task.future.cancel()
             if task.future.set_running_or_notify_cancel():
-                documents = task.documents
-                _settle(task.future, lambda docs=documents: analyze_surely(worker.analyze, docs))
+                _settle(task.future, partial(analyze_surely, worker.analyze, task.documents))
         worker.stop()
 
 

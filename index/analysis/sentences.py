@@ -2,24 +2,25 @@
 
 import re
 
-_ABBREVIATIONS = frozenset(
-    """
+_ABBREVIATION_WORDS = """
     adm al approx assn assoc asst ave avg bd bldg blvd brig bros ca capt cf cie cmdr co col comdr
     corp cpl cte dept dir dist div dr ed eds eg esp est etc fig figs ft ga gen gov govt hon ie inc
     incl insp intl jan feb mar apr jun jul aug sep sept oct nov dec jr lt ltd maj max mfg min mr
     mrs ms mt mtn mr nat natl no nos op pp pres prev prof pty rep reps rev sec sen sens sgt sr st
     ste supt univ viz vol vols vs
-    """.split()
-)
-_NEVER_LAST = frozenset(
-    "adm brig capt cf cmdr col dr eg esp fig gen gov hon ie insp lt maj mr mrs ms mt no nos prof "
-    "rep reps sen sens sgt st supt viz vs".split()
-)
-_OPENERS = frozenset(
-    "a after an and as at both but for he her his how however if in it its no of on one our she so "
-    "some that the their then there these they this those to two under we what when where while "
-    "who why with yesterday you".split()
-)
+"""
+_ABBREVIATIONS = frozenset(_ABBREVIATION_WORDS.split())
+_NEVER_LAST_WORDS = """
+    adm brig capt cf cmdr col dr eg esp fig gen gov hon ie insp lt maj mr mrs ms mt no nos
+    prof rep reps sen sens sgt st supt viz vs
+"""
+_NEVER_LAST = frozenset(_NEVER_LAST_WORDS.split())
+_OPENERS_WORDS = """
+    a after an and as at both but for he her his how however if in it its no of on one our she
+    so some that the their then there these they this those to two under we what when where
+    while who why with yesterday you
+"""
+_OPENERS = frozenset(_OPENERS_WORDS.split())
 # A candidate end: stop marks with closing quotes, then space; a blank line; an ideographic stop.
 _END = re.compile(
     r"""(?P<stop>[.!?]{1,4}["'\u201d\u2019)\]]{0,3})(?=\s)|(?P<para>\n[ \t\r\f\v]*\n)|"""

@@ -43,10 +43,12 @@ def title_mentions(
     known = {mention.key: mention for chunk in body for mention in chunk}
     named = _named(tokens, known)
     covered = {fold(word) for mention in named for word in mention.form.split()}
-    mentions = list(named)
-    for mention in found:
-        if mention.key in known or not covered.issuperset(map(fold, mention.form.split())):
-            mentions.append(known.get(mention.key, mention))
+    others = (
+        known.get(mention.key, mention)
+        for mention in found
+        if mention.key in known or not covered.issuperset(map(fold, mention.form.split()))
+    )
+    mentions = [*named, *others]
     whole = _whole(tokens, SHORT_HEADLINE if shouted else SHORT_TITLE)
     if whole is not None:
         mentions.append(known.get(whole.key, whole))
