@@ -96,7 +96,7 @@ function prose(answer) {
 
 /** Text with each [n] made a link to its source. */
 function cited(text, answer) {
-  return text.split(/(\[\d+(?:\s*,\s*\d+)*\])/).map((part) => {
+  return text.replace(/ +(?=\[\d)/g, "\u00a0").split(/(\[\d+(?:\s*,\s*\d+)*\])/).map((part) => {
     const numbers = part.match(/^\[(.*)\]$/)?.[1].split(",").map(Number);
     if (!numbers || numbers.some((n) => !answer.citations[n - 1])) return part;
     return numbers.map((n) => reference(n, answer.citations[n - 1]));

@@ -2,7 +2,7 @@
 
 import { ask, get, Refused } from "./api.js";
 import { Progress, showAnswer } from "./answer.js";
-import { $, h, put } from "./dom.js";
+import { $, h, put, telling } from "./dom.js";
 
 let current = null;
 
@@ -99,12 +99,14 @@ export async function suggest() {
     get("v1/communities?limit=4"),
     get("v1/communities?order=growth&limit=3"),
   ]);
-  const names = large.communities.map((c) => c.concepts[0]).filter(Boolean);
-  const rising = growing.communities.map((c) => c.concepts[0]).find((n) => n && !names.includes(n));
+  const names = large.communities.map((c) => telling(c.concepts)).filter(Boolean);
+  const rising = growing.communities
+    .map((c) => telling(c.concepts))
+    .find((name) => name && !names.slice(0, 2).includes(name));
   const questions = ["What are the main stories?"];
   if (names[0]) questions.push(`What happened with ${names[0]}?`);
   if (rising) questions.push(`What is new about ${rising}?`);
-  if (names[1]) questions.push(`Who is involved in ${names[1]}?`);
+  if (names[1]) questions.push(`What is known about ${names[1]}?`);
   const place = $("examples");
   if (!names.length || place.matches(":hover, :focus-within")) return;
   put(

@@ -115,5 +115,8 @@ export const titleOf = (d) => d.title || d.opening || d.document_id;
 /** The name of a story: its most telling concepts. */
 export function storyName(concepts, most = 3) {
   const names = concepts.slice(0, most);
-  return names.length ? names.join(" \u00b7 ") : "Unnamed";
+  return names.length ? names.join("\u00a0\u00b7 ") : "Unnamed";
 }
+
+/** The concept that says most in a question: a name or a phrase before a single common word. */
+export const telling = (concepts) => concepts.find((c) => /\s|\p{Lu}/u.test(c)) ?? concepts[0];

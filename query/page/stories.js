@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { askThis } from "./ask.js";
 import { bars } from "./charts.js";
-import { $, clockOf, counted, dayOf, h, number, put, shortDay, storyName, time, titleOf } from "./dom.js";
+import { $, clockOf, counted, dayOf, h, number, put, shortDay, storyName, telling, time, titleOf } from "./dom.js";
 import { sourceAddress } from "./source.js";
 
 const SHOWN = 12;
@@ -59,8 +59,8 @@ function card(c) {
 }
 
 function growth(c) {
-  if (!c.recent) return null;
   const rising = c.growth >= 1.5;
+  if (!c.recent || (c.recent === c.documents && !rising)) return null; // all new says nothing
   const text = rising ? `growing \u00d7${number(c.growth, 1)}` : `${number(c.recent)} new`;
   return h("span", { class: rising ? "badge rising" : "badge" }, text);
 }
@@ -69,7 +69,7 @@ function growth(c) {
 export async function showStory(place, id) {
   const story = await get(`v1/communities/${encodeURIComponent(id)}?documents=${TIMELINE}`);
   const c = story.brief;
-  const about = c.concepts[0];
+  const about = telling(c.concepts);
   put(
     place,
     back(),

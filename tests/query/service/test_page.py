@@ -98,7 +98,7 @@ def test_it_shows_what_arrives_and_the_stories(visiting):
         assert page.locator("#arriving li").count() == len(ITEMS)
         assert (
             page.locator(".card h3").first.inner_text()
-            == "Harbour Bridge \u00b7 Inspector \u00b7 Ferry"
+            == "Harbour Bridge\u00a0\u00b7 Inspector\u00a0\u00b7 Ferry"
         )
         assert "fresh within 250 ms" in page.inner_text("#pulse")
 
@@ -186,7 +186,10 @@ def test_a_story_and_a_concept_can_be_opened_and_left(visiting):
         page = visit.page
         page.click(".card h3 a")
         page.wait_for_selector(".timeline li")
-        assert page.title() == "Harbour Bridge \u00b7 Inspector \u00b7 Ferry \u2013 Tidegraph"
+        assert (
+            page.title()
+            == "Harbour Bridge\u00a0\u00b7 Inspector\u00a0\u00b7 Ferry \u2013 Tidegraph"
+        )
         page.click(".chips a.tag >> text=Ferry")
         page.wait_for_selector(".neighbours li")
         page.go_back()
