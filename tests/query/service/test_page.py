@@ -12,7 +12,7 @@ from query.service.app import create_app
 from query.service.page import page_files
 from query.service.server import ServerThread
 from tests.query.service.fakes import Desk
-from tests.query.service.small_index import ITEMS
+from tests.query.service.small_index import ITEMS, FakeIndex
 
 QUESTION = "What happened with the harbour bridge?"
 PHONE = {"viewport": {"width": 375, "height": 720}, "is_mobile": True, "has_touch": True}
@@ -207,9 +207,10 @@ def test_the_operations_view_shows_lag_and_rejects(visiting):
 
 
 def test_a_phone_needs_no_scrolling_sideways(visiting):
-    with visiting(Desk(), **PHONE) as visit:
+    more = [replace(ITEMS[0], id=str(n), concepts=(f"c {n}",), community=n) for n in range(3, 12)]
+    with visiting(Desk(index=FakeIndex((*ITEMS, *more))), **PHONE) as visit:
         page = visit.page
-        page.wait_for_selector(".card")
+        page.wait_for_selector(".card >> nth=10")
         visit.ask_by_keyboard()
         page.wait_for_selector("#answer .cost")
         for view in ("#/", "#/story/1", "#/concept/ferry", "#/operations"):
