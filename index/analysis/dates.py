@@ -62,9 +62,9 @@ def date_facets(text: str, at: datetime | None) -> list[Facet]:
         if start < taken:
             continue
         facet = _facet(start, end, (year, month, day), last_year, at)
+        taken = end  # also where the day cannot be: its year alone would be half the truth
         if facet is not None:
             found.append(facet)
-            taken = end
     return found
 
 

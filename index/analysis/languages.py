@@ -3,7 +3,7 @@
 from typing import Any
 
 _ENOUGH_LETTERS = 24
-_SAMPLE = 400
+_SAMPLE = 200
 _SURE = 0.5
 
 
@@ -17,14 +17,15 @@ class LanguageDetector:
         self._detector: Any = LangDetector(config)
 
     def detect(self, text: str) -> str:
-        """A two or three letter code; "en" for short or doubtful text in Latin letters."""
+        """A two or three letter code; "en" for short or doubtful text in plain letters."""
         sample = " ".join(text[:_SAMPLE].split())
-        latin = sum("a" <= c <= "z" or "A" <= c <= "Z" for c in sample)
-        letters = sum(map(str.isalpha, sample))
-        if not letters or (latin == letters and letters < _ENOUGH_LETTERS):
-            return "en"
+        ascii_only = sample.isascii()
+        if len(sample) < 2 * _ENOUGH_LETTERS:
+            letters = sum(map(str.isalpha, sample))
+            if not letters or (ascii_only and letters < _ENOUGH_LETTERS):
+                return "en"
         best = self._detector.detect(sample, k=1)
-        if not best or (latin == letters and best[0]["score"] < _SURE):
+        if not best or (ascii_only and best[0]["score"] < _SURE):
             return "en"
         return str(best[0]["lang"])
 

