@@ -12,7 +12,7 @@ from typing import Literal
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
-from kafka.errors import KafkaError, OffsetOutOfRangeError
+from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 
 from index.types import Position, Record
 from stream.errors import PositionLostError, SourceError, SourceUnavailableError
@@ -98,6 +98,11 @@ class KafkaSource:
                 batches = self._consumer.poll(int(timeout * 1000), max(1, max_records))
             except OffsetOutOfRangeError:
                 batches = None
+            except LogTruncationError as error:
+                raise PositionLostError(
+                    f"{error}: what was read there is no more, since a topic was made anew or "
+                    "lost its newest records; index it into a new data directory"
+                ) from error
         if batches is None:
             self._assign(dict(self._next))
             return []

@@ -32,7 +32,8 @@ class KafkaConnection:
     authorities where it is not given), ``cert_file`` and ``key_file`` are the client's own.
     ``mechanism`` with ``username`` and ``password`` (PLAIN, SCRAM) or ``token``, which is asked
     for a fresh token at each connection (OAUTHBEARER), belong to the two ``SASL`` ways.
-    ``timeout`` is how many seconds a server may take to answer.
+    ``timeout`` is how many seconds a server may take to answer, ``metadata_age`` after how many
+    new partitions are found at the latest.
     """
 
     bootstrap: tuple[str, ...]
@@ -48,6 +49,7 @@ class KafkaConnection:
     token: Callable[[], str] | None = field(default=None, repr=False)
     client_id: str = "tidegraph"
     timeout: float = 30.0
+    metadata_age: float = 30.0
 
     def options(self) -> dict[str, Any]:
         """The settings of the client library, the same for reading, writing and administration."""
@@ -59,7 +61,7 @@ class KafkaConnection:
             "bootstrap_timeout_ms": milliseconds,
             "request_timeout_ms": milliseconds,
             "reconnect_backoff_max_ms": 2_000,
-            "metadata_max_age_ms": 30_000,
+            "metadata_max_age_ms": int(self.metadata_age * 1000),
         }
         if self.security in ("SSL", "SASL_SSL"):
             options |= {
@@ -119,6 +121,9 @@ def translated(
 ) -> Iterator[None]:
     """The client's errors as one of ours that says where, what, and what to do."""
     where = ",".join(connection.bootstrap)
+    # A broker that dislikes a password just hangs up, as one does that expects another protocol.
+    sasl = connection.security.startswith("SASL")
+    whose = ", and mechanism, user name and password" if sasl else ""
     try:
         yield
     except (SaslAuthenticationFailedError, AuthorizationError) as error:
@@ -128,7 +133,7 @@ def translated(
     except (KafkaError, OSError, AssertionError, ValueError) as error:
         raise kind(
             f"Kafka at {where} does not answer as it should: {error}; check the address, that a "
-            f"broker listens there, and that it expects {connection.security}"
+            f"broker listens there, that it expects {connection.security}{whose}"
         ) from error
 
 

@@ -61,8 +61,11 @@ CONTROLLER=${CONTROLLER:-$((PORT + 1))}
 absolute() { mkdir -p "$1"; (cd "$1" && pwd); }
 
 running() {
+  [ -f "$WORK/pid" ] || return 1
   # The number alone may have gone to another process since.
-  [ -f "$WORK/pid" ] && ps -o command= -p "$(cat "$WORK/pid")" 2>/dev/null | grep -qF "$WORK/server.properties"
+  local command
+  command=$(ps -ww -o command= -p "$(cat "$WORK/pid")" 2>/dev/null) || return 1
+  [[ $command == *"$WORK/server.properties"* ]]
 }
 
 serving() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }

@@ -1,5 +1,6 @@
 """What every source must do, whatever it reads; one subclass for each implementation."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -41,14 +42,15 @@ class Harness:
         raise NotImplementedError
 
 
-def drain(source: Source, step: int = 7, patience: int = 3) -> list[Record]:
-    """Everything that a source has, polled in steps until it has come back empty for a while."""
-    found, empty = [], 0
-    while empty < patience:
-        records = source.poll(step, 0.0)
+def drain(source: Source, step: int = 7) -> list[Record]:
+    """Everything up to the ends seen now, polled in steps."""
+    ends, found = source.end_offsets(), []
+    deadline = time.monotonic() + 30
+    while any(source.positions()[at] < end for at, end in ends.items()):
+        assert time.monotonic() < deadline, (source.positions(), ends)
+        records = source.poll(step, 0.2)
         assert len(records) <= step
         found += records
-        empty = 0 if records else empty + 1
     return found
 
 

@@ -60,7 +60,7 @@ def test_the_english_revisions_of_a_real_archive(corpora):
         corpora / "debian_news_revisions.events.jsonl.gz",
         transform=transform("revisions", {"lang": "en"}),
     )
-    contents = [decode(one) for one in drain(source, step=500, patience=20)]
+    contents = [decode(one) for one in drain(source, step=500)]
     source.close()
     rejected = [content for content in contents if isinstance(content, Rejected)]
     assert sum(isinstance(content, Upsert) for content in contents) == 4063
