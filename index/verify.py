@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from index.checksums import sums_of
+from index.communities.connected import broken_communities
 from index.communities.hierarchy import Hierarchy
+from index.communities.pruning import CountArrays, pruned
 from index.counts.graph import Counts
 from index.snapshot import Snapshot
 from index.store import generations, meta
@@ -72,12 +74,14 @@ def _verify(connection: sqlite3.Connection, progress: Progress) -> VerifyReport:
     checks.append(_file(connection))
     checks.append(_generation_rows(connection))
     progress("recounting from the stored documents")
-    checks += _counts(snapshot, generation)
+    counts = _recounted(snapshot)
+    checks += _counts(counts, generation)
     progress("checking documents, chunks, full text and forms")
     checks += _rows(connection, generation)
     checks.append(_forms(connection))
     progress("checking the communities")
     checks += _communities(connection, snapshot)
+    checks.append(_connected(connection, counts, snapshot, generation))
     return VerifyReport(generation.head.generation, tuple(checks))
 
 
@@ -93,11 +97,14 @@ def _generation_rows(connection: sqlite3.Connection) -> Check:
     return Check("generations", not broken, f"broken: {broken[:5]}" if broken else detail)
 
 
-def _counts(snapshot: Snapshot, generation: Generation) -> Iterator[Check]:
+def _recounted(snapshot: Snapshot) -> Counts:
     matrix = snapshot.chunk_concepts
-    counts = Counts.build(
+    return Counts.build(
         matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), snapshot.concept_count
     )
+
+
+def _counts(counts: Counts, generation: Generation) -> Iterator[Check]:
     totals = generation.head.totals
     yield _equal("concepts", int(np.count_nonzero(counts.f)), totals.concepts)
     yield _equal("edges", counts.edge_count, totals.edges)
@@ -171,3 +178,17 @@ def _communities(connection: sqlite3.Connection, snapshot: Snapshot) -> Iterator
     )
     rebuilt = connection.execute("SELECT count(*) FROM membership").fetchone()[0]
     yield _equal("members", int(np.count_nonzero(grouped.leaf != Hierarchy.NONE)), rebuilt)
+
+
+def _connected(
+    connection: sqlite3.Connection, counts: Counts, snapshot: Snapshot, generation: Generation
+) -> Check:
+    """Whether every community hangs together in the graph that it was found in."""
+    name, settings = "communities connected", meta.pruning(connection)
+    if meta.grouped(connection) not in {None, generation.sums}:
+        return Check(name, ok=True, detail="not looked at: counts have changed since the last run")
+    grouped = snapshot.hierarchy
+    graph = pruned(CountArrays.of(counts, snapshot.concept_count, settings), settings)
+    broken = broken_communities(grouped, graph.u, graph.v)
+    detail = f"{len(grouped.ids):,} looked at, in {len(graph.u):,} edges"
+    return Check(name, not len(broken), f"broken: {broken[:5].tolist()}" if len(broken) else detail)

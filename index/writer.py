@@ -18,8 +18,10 @@ import numpy as np
 from index import admission
 from index.admission import Admitted, DocumentOutcome, Plan
 from index.analysis.fingerprint import Fingerprint
+from index.checksums import Sums
 from index.communities.adopt import Adoption
 from index.communities.hierarchy import Hierarchy
+from index.communities.pruning import PruningSettings
 from index.counts.delta import chunk_delta
 from index.counts.graph import Counts
 from index.errors import WriterFencedError
@@ -139,6 +141,10 @@ class Writer:
         """The newest generation."""
         return self._generation
 
+    def grouped(self) -> Sums | None:
+        """Checksums of the counts that the communities in force were computed from."""
+        return meta.grouped(self._connection)
+
     def latest(self) -> Snapshot:
         """See ``SnapshotSource.latest``."""
         return self._pins.latest()
@@ -203,14 +209,24 @@ class Writer:
             seconds=time.perf_counter() - started,
         )
 
-    def adopt(self, adoption: Adoption, modularity: tuple[float, ...]) -> GenerationReport:
-        """Put a new partition in force, as a generation of its own."""
+    def adopt(
+        self,
+        adoption: Adoption,
+        modularity: tuple[float, ...],
+        grouped: Sums,
+        pruning: PruningSettings,
+    ) -> GenerationReport:
+        """Put a new partition in force, as a generation of its own.
+
+        ``grouped``: checksums of the counts that it was computed from, pruned by ``pruning``.
+        """
         started = time.perf_counter()
         with translated(self._path), transaction(self._connection):
             self._fence()
             before = self._generation
             number = before.head.generation + 1
             communities.write(self._connection, adoption, number)
+            meta.write_grouped(self._connection, grouped, pruning)
             head = self._head(before.head, modularity=modularity)
             numbers = replace(before.next_numbers, community=adoption.next_id)
             generation = generations.insert(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from index.checksums import Sums
 from index.communities.adopt import adopt
 from index.communities.partition import MAX_SIZE, Partition, partition
 from index.communities.pruning import CountArrays, PruningSettings, pruned
@@ -72,11 +73,9 @@ class CommunityKeeper:
         self._running: Future[Partition] | None = None
         self._started = self._finished = clock()
         self._took = 0.0
-        # What stood when the partition in force was computed; unknown after a restart.
-        self._grouped: tuple[int, int] | None = None
-        self._asked: tuple[int, int] = (-1, -1)
-        if writer.latest().hierarchy.epoch:
-            self._grouped = self._state()
+        # The counts that the partition in force, and the one being computed, stand for.
+        self._grouped = writer.grouped()
+        self._asked = Sums()
 
     def step(self, *, idle: bool) -> GenerationReport | None:
         """Adopt a finished run, or start one that is due. Never waits."""
@@ -111,9 +110,8 @@ class CommunityKeeper:
                 child.terminate()
             self._workers = None
 
-    def _state(self) -> tuple[int, int]:
-        sums = self._writer.generation.sums
-        return sums.f_sum, sums.w_sum
+    def _state(self) -> Sums:
+        return self._writer.generation.sums
 
     def _start(self) -> None:
         counts = self._writer.counts
@@ -136,7 +134,7 @@ class CommunityKeeper:
         adoption = adopt(
             writer.latest().hierarchy, found, count, writer.generation.next_numbers.community
         )
-        report = writer.adopt(adoption, found.modularity)
+        report = writer.adopt(adoption, found.modularity, self._asked, self._settings.pruning)
         self._finished = self._clock()
         self._took = self._finished - self._started
         self._grouped = self._asked

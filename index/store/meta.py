@@ -4,11 +4,17 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
+import orjson
+
 from index.analysis.fingerprint import Fingerprint
+from index.checksums import Sums
+from index.communities.pruning import PruningSettings
 from index.errors import FingerprintMismatchError, StoreError
 from index.store.connection import transaction
 
 FINGERPRINT = "fingerprint"
+_GROUPED = "grouped"
+_PRUNING = "pruning"
 _COLLECTION = "collection"
 _WRITER_EPOCH = "writer_epoch"
 
@@ -74,6 +80,24 @@ def next_writer_epoch(connection: sqlite3.Connection) -> int:
         epoch = writer_epoch(connection) + 1
         put(connection, _WRITER_EPOCH, str(epoch))
     return epoch
+
+
+def write_grouped(connection: sqlite3.Connection, sums: Sums, pruning: PruningSettings) -> None:
+    """Record the counts and the pruning that the partition in force was computed from."""
+    put(connection, _GROUPED, f"{sums.f_sum} {sums.w_sum}")
+    put(connection, _PRUNING, orjson.dumps(pruning).decode())
+
+
+def pruning(connection: sqlite3.Connection) -> PruningSettings:
+    """The pruning of the partition in force."""
+    text = get(connection, _PRUNING)
+    return PruningSettings() if text is None else PruningSettings(**orjson.loads(text))
+
+
+def grouped(connection: sqlite3.Connection) -> Sums | None:
+    """The counts that the partition in force was computed from; None before the first one."""
+    text = get(connection, _GROUPED)
+    return None if text is None else Sums(*map(int, text.split(" ")))
 
 
 def write_positions(
