@@ -1,5 +1,6 @@
 """Kafka as source and producer, on a real broker."""
 
+import gc
 import http.server
 import itertools
 import threading
@@ -29,6 +30,16 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collected():
+    """Collect those sockets here, where that is no failure of a later test."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
 
 names = (f"topic-{number}" for number in itertools.count())
 
