@@ -7,6 +7,7 @@ that there is one code path and one form of every answer.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -14,6 +15,7 @@ import httpx
 from deploy import service_file
 from deploy.errors import ServiceError, UsageError
 from deploy.settings import Settings
+from index.store.connection import open_readonly, store_path
 
 NOT_FOUND = 404
 UNAUTHORISED = 401
@@ -22,6 +24,14 @@ FIRST_ERROR = 400
 
 Follow = Callable[[Settings], AbstractContextManager[Any]]
 """Gives the FastAPI application over the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The JSON of an answer, and who gave it."""
+
+    body: Any
+    where: str
 
 
 class Reads:
@@ -64,6 +74,7 @@ def _refused(response: httpx.Response, where: str) -> Exception:
 
 def _follow(settings: Settings) -> AbstractContextManager[Any]:
     """The store itself; loads the language models, which asking a service does not need."""
+    open_readonly(store_path(settings.data)).close()
     from deploy.assembly.serving import following  # noqa: PLC0415
 
     return following(settings)
@@ -97,21 +108,21 @@ def read(
     params: Mapping[str, Any] | None = None,
     *,
     follow: Follow = _follow,
-) -> Any:
+) -> Reply:
     """One ``get``, from synchronous code."""
 
-    async def asked() -> Any:
+    async def asked() -> Reply:
         async with reading(settings, follow) as reads:
-            return await reads.get(path, params)
+            return Reply(await reads.get(path, params), reads.where)
 
     return asyncio.run(asked())
 
 
-def ask(settings: Settings, body: Mapping[str, Any], *, follow: Follow = _follow) -> Any:
-    """One question, from synchronous code; the JSON of its answer."""
+def ask(settings: Settings, body: Mapping[str, Any], *, follow: Follow = _follow) -> Reply:
+    """One question, from synchronous code."""
 
-    async def asked() -> Any:
+    async def asked() -> Reply:
         async with reading(settings, follow) as reads:
-            return await reads.post("/v1/search", body)
+            return Reply(await reads.post("/v1/search", body), reads.where)
 
     return asyncio.run(asked())

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from fastapi import FastAPI
 
 from deploy import service_file
-from deploy.assembly.streams import Origin, Told
-from deploy.assembly.writing import Ingestion
 from deploy.assembly import serving as answering
 from deploy.assembly import writing
-from deploy.errors import DeployError, UsageError
+from deploy.assembly.streams import Origin, Told
+from deploy.assembly.writing import Ingestion
+from deploy.errors import DeployError
 from deploy.process import memory_bytes, release
 from deploy.rates import Rates
 from deploy.settings import Settings
@@ -48,7 +48,6 @@ class Running:
 @contextmanager
 def embedded(settings: Settings, origin: Origin, stop: threading.Event) -> Iterator[Running]:
     """Everything in one process; on leaving, what was read is committed."""
-    _check_address(settings)
     telemetry, rates = _telemetry(), Rates()
     with ExitStack() as stack:
 
@@ -72,7 +71,6 @@ def embedded(settings: Settings, origin: Origin, stop: threading.Event) -> Itera
 @contextmanager
 def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
     """The service over a store that another process writes."""
-    _check_address(settings)
     telemetry = _telemetry()
     with ExitStack() as stack:
         follower = stack.enter_context(answering.follower(settings))
@@ -135,14 +133,6 @@ def _telemetry() -> Telemetry:
     metrics = Metrics()
     metrics.build.labels(release()).set(1)
     return Telemetry(metrics)
-
-
-def _check_address(settings: Settings) -> None:
-    if not settings.loopback and not settings.api_keys and not settings.allow_anonymous:
-        raise UsageError(
-            f"{settings.host} can be reached by others: give --api-key (or TIDEGRAPH_API_KEYS), "
-            "or --allow-anonymous if everybody may ask"
-        )
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from deploy.errors import UsageError
+
 KIB = 1024
 MIB = 1024 * KIB
 
@@ -139,6 +141,14 @@ class Settings(BaseSettings):
             parts = (part.strip() for part in value.replace("\n", ",").split(","))
             return tuple(part for part in parts if part)
         return value
+
+    def check_address(self) -> None:
+        """Raises ``UsageError`` where others could ask without a key and nobody allowed it."""
+        if not (self.loopback or self.api_keys or self.allow_anonymous):
+            raise UsageError(
+                f"{self.host} can be reached by others: give --api-key (or TIDEGRAPH_API_KEYS), "
+                "or --allow-anonymous if everybody may ask"
+            )
 
     @property
     def loopback(self) -> bool:

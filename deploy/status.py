@@ -19,6 +19,8 @@ from stream.consumer import ConsumerStatus
 ASSESSOR = "offline"
 """What judges relevance where no model is set."""
 
+Backlog = Callable[[Mapping[tuple[str, int], int]], tuple[int | None, float | None]]
+
 LOOKS_LAST = 2.0
 """Seconds for which what costs a look at disk or processes is told again."""
 
@@ -44,7 +46,8 @@ class Status:
         collection: name of the collection.
         consumer: the consumer's state, in the process that has one.
         rates: how fast it goes, in the same process.
-        ends: next offsets of the stream by partition, where another process reads it.
+        backlog: records not yet searchable and the age of the oldest, from the positions, where
+            another process reads the stream.
     """
 
     def __init__(
@@ -56,7 +59,7 @@ class Status:
         collection: str,
         consumer: Callable[[], ConsumerStatus] | None = None,
         rates: Rates | None = None,
-        ends: Callable[[], Mapping[tuple[str, int], int] | None] = lambda: None,
+        backlog: Backlog = lambda _: (None, None),
     ) -> None:
         self._directory = directory
         self._source = source
@@ -64,7 +67,7 @@ class Status:
         self._collection = collection
         self._consumer = consumer
         self._rates = rates
-        self._ends = ends
+        self._backlog = backlog
         self._started = time.monotonic()
         self._looked: _Looked | None = None
 
@@ -97,11 +100,7 @@ class Status:
     ) -> tuple[int | None, float | None]:
         if consumer is not None:
             return sum(consumer.lag.values()) + consumer.queue, consumer.freshness
-        ends = self._ends()
-        if ends is None:
-            return None, None
-        lag = sum(max(0, end - positions.get(key, 0)) for key, end in ends.items())
-        return lag, 0.0 if lag == 0 else None
+        return self._backlog(positions)
 
     def _operations(self, consumer: ConsumerStatus | None) -> Operations:
         looked = self._look()

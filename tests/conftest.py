@@ -1,4 +1,4 @@
-"""What all tests share: where real corpora are, and that no test finds the user's settings."""
+"""What all tests share: corpora, compiled kernels, and that no test finds the user's settings."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from deploy.process import keep_kernels
+
 ROOT = Path(__file__).resolve().parent.parent
+
+# Before anything imports numba: the tests share the compiled kernels of `tidegraph warmup`.
+keep_kernels(ROOT / "build")
 
 # A shared machine is slow now and then; a deadline would fail tests that are right.
 settings.register_profile("tidegraph", deadline=None)

@@ -4,20 +4,20 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 from fastapi import FastAPI
-from index.analysis.analyzer import Analyzer
-from query.news import Newsroom
 
-from deploy.assembly.streams import log_ends
+from deploy.assembly.streams import Backlog
 from deploy.assembly.writing import Ingestion, analyzer_settings
 from deploy.rates import Rates
 from deploy.settings import LOOPBACK, Settings
 from deploy.status import Status
 from deploy.telemetry.metrics import Metrics
 from deploy.telemetry.observe import Telemetry
+from index.analysis.analyzer import Analyzer
 from index.errors import FingerprintMismatchError
 from index.store.follower import Follower
 from index.view import SnapshotSource
 from query.assessor import OfflineAssessor
+from query.news import Newsroom
 from query.search import Engine
 from query.service.app import create_app
 from query.service.service import Limits, Service
@@ -108,11 +108,11 @@ def ingestion_status(settings: Settings, ingestion_: Ingestion, rates: Rates) ->
 
 
 def follower_status(settings: Settings, source: Follower, role: str) -> Status:
-    """The status of a process that reads; the embedded log tells how far the writer is behind."""
+    """The status of a process that reads; the stream tells how far the writer is behind."""
     return Status(
         settings.data,
         source,
         role=role,
         collection=settings.collection,
-        ends=lambda: log_ends(settings),
+        backlog=Backlog(settings),
     )

@@ -1,5 +1,6 @@
 """Sources and producers from settings."""
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +12,7 @@ from typing import get_args
 from deploy.errors import UsageError
 from deploy.settings import Settings
 from stream import convert
+from stream.errors import StreamError
 from stream.files import FileSource
 from stream.log import LogProducer, LogSource
 from stream.message import MessageLimits
@@ -19,6 +21,7 @@ from stream.produce import produce as publish_source
 from stream.source import Partition, Source
 
 LOG_NAME = "log.db"
+ORIGIN_NAME = "origin.json"
 
 Told = Callable[[str, int, int | None], None]
 """What long work tells: what it does, how many are done, of how many (None: not known)."""
@@ -34,13 +37,20 @@ class Origin:
     follow: bool = True
 
 
+def check(origin: Origin) -> None:
+    """Raises ``UsageError`` for an origin that cannot be read whatever is there."""
+    forms = get_args(convert.Format)
+    if origin.form not in forms:
+        raise UsageError(f"--format {origin.form}: one of {', '.join(forms)}")
+    if origin.file is not None and not origin.file.exists():
+        raise UsageError(f"--source {origin.file}: there is no such file")
+
+
 def source_of(settings: Settings, origin: Origin) -> Source:
     """The source of an origin. Raises ``UsageError`` or ``StreamError``."""
     if origin.file is None:
         return LogSource(settings.data / LOG_NAME, [settings.topic])
-    forms = get_args(convert.Format)
-    if origin.form not in forms:
-        raise UsageError(f"--format {origin.form}: one of {', '.join(forms)}")
+    check(origin)
     form: convert.Format = "revisions" if origin.form == "revisions" else "documents"
     return FileSource(
         origin.file,
@@ -97,10 +107,62 @@ def message_limits(settings: Settings) -> MessageLimits:
     return MessageLimits(message_bytes=settings.message_max_bytes)
 
 
-def log_ends(settings: Settings) -> Mapping[Partition, int] | None:
-    """The next offsets of the embedded log; None where there is no log."""
-    path = settings.data / LOG_NAME
-    if not path.exists():
-        return None
-    with closing(LogSource(path, [settings.topic])) as source:
-        return source.end_offsets()
+def remember(settings: Settings, origin: Origin) -> None:
+    """Write into the data directory what feeds it, so that a reader can tell how far it is."""
+    file = None if origin.file is None else str(origin.file.absolute())
+    body = {"file": file, "form": origin.form, "only": dict(origin.only), "follow": origin.follow}
+    (settings.data / ORIGIN_NAME).write_text(json.dumps(body), "utf-8")
+
+
+def remembered(settings: Settings) -> Origin:
+    """What fed the data directory last; the embedded log where nothing else is known."""
+    try:
+        body = json.loads((settings.data / ORIGIN_NAME).read_text("utf-8"))
+        file = None if body["file"] is None else Path(body["file"])
+        return Origin(file, body["form"], body["only"], follow=body["follow"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return Origin()
+
+
+class Backlog:
+    """How far a data directory is behind its stream, for a process that only reads it.
+
+    May be called from any thread.
+    """
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._source: Source | None = None
+
+    def __call__(self, positions: Mapping[Partition, int]) -> tuple[int | None, float | None]:
+        """Records not yet searchable, and the age of the oldest in seconds.
+
+        None for what is not known: both where there is no such stream any more, the age where
+        the stream is a file, whose lines bear no time.
+        """
+        with self._lock:
+            try:
+                source = self._opened()
+                if source is None:
+                    return None, None
+                ends = source.end_offsets()
+                lag = sum(max(0, end - positions.get(at, 0)) for at, end in ends.items())
+                return lag, self._age(source, positions) if lag else 0.0
+            except (StreamError, UsageError):
+                return None, None
+
+    def _opened(self) -> Source | None:
+        if self._source is None:
+            origin = remembered(self._settings)
+            if (origin.file or self._settings.data / LOG_NAME).exists():
+                self._source = source_of(self._settings, origin)
+        return self._source
+
+    def _age(self, source: Source, positions: Mapping[Partition, int]) -> float | None:
+        if isinstance(source, FileSource):
+            return None
+        source.seek(positions)
+        first = source.poll(1, 0)
+        return max(0.0, self._clock() - first[0].timestamp / 1000) if first else None

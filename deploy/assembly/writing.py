@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
+from deploy.assembly.streams import Origin, Told, message_limits, remember, source_of
+from deploy.settings import Settings
 from index.analysis.analyzer import Analyzer
 from index.analysis.pool import AnalysisPool
-
-from deploy.assembly.streams import Origin, Told, message_limits, source_of
-from deploy.settings import Settings
 from index.analysis.settings import AnalyzerSettings
 from index.communities.keeper import CommunityKeeper, GroupingSettings
 from index.reindex import ReindexReport
@@ -65,6 +64,7 @@ def ingestion(
                 )
             )
         )
+        remember(settings, origin)
         pool = stack.enter_context(
             closing(AnalysisPool(analyzer_settings(settings), settings.workers))
         )

@@ -83,7 +83,7 @@ def _show(out: "Console", settings: "Settings", running: "Running", *, keep: boo
     asked = play.questions()
     for kind, question in (("local", asked.local), ("global", asked.whole)):
         out.print(f"\n--- a {kind} question ---\n")
-        show.answer(out, reads.ask(settings, {"question": question}))
+        show.answer(out, reads.ask(settings, {"question": question}).body)
     out.print("\nNext:")
     for what, command in play.NEXT:
         out.print(f"  {what}\n    {command}")

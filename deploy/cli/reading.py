@@ -94,9 +94,9 @@ def ask(
     with session.spinner("searching"):
         found = reads.ask(settings, body)
     if as_json:
-        session.print_json(found)
+        session.print_json(found.body)
     else:
-        show.answer(session.console(), found)
+        show.answer(session.console(), found.body)
 
 
 def new(
@@ -125,9 +125,9 @@ def new(
     with session.spinner("reading"):
         found = reads.read(settings, "/v1/new", wanted)
     if as_json:
-        session.print_json(found)
+        session.print_json(found.body)
     else:
-        show.news(session.console(), found)
+        show.news(session.console(), found.body)
 
 
 def status(
@@ -138,17 +138,15 @@ def status(
     sets: Sets = None,
 ) -> None:
     """Tell what the index holds and how the stream that feeds it is doing."""
-    from deploy import reads, service_file
+    from deploy import reads
     from deploy.cli import session, show
 
     settings = session.begin({"data": data}, config=config, sets=sets, quiet=True)
     found = reads.read(settings, "/v1/status")
     if as_json:
-        session.print_json(found)
-        return
-    record = service_file.find(settings.data)
-    where = f"the store in {settings.data}; no service runs" if record is None else record.url
-    show.status(session.console(), found, where)
+        session.print_json(found.body)
+    else:
+        show.status(session.console(), found.body, found.where)
 
 
 def _scalar(text: str) -> str | int | float | bool | None:

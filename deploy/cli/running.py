@@ -43,8 +43,8 @@ def run(
     Reads the embedded log in the data directory, or follows a file. Stops on Ctrl-C or SIGTERM,
     after what was read is committed.
     """
-    from deploy import process, runtime
-    from deploy.assembly.streams import Origin
+    from deploy import process
+    from deploy.assembly.streams import Origin, check
     from deploy.cli import session
 
     settings = session.begin(
@@ -61,6 +61,10 @@ def run(
         sets=sets,
     )
     origin = Origin(source, form, session.pairs(only, "--only"), follow=True)
+    settings.check_address()
+    check(origin)
+    from deploy import runtime
+
     with process.stop_on_signals() as stop, runtime.embedded(settings, origin, stop) as running:
         session.console(error=True).print(f"serving at {running.url}, data in {settings.data}")
         running.wait()
@@ -87,8 +91,8 @@ def index(
 
     Starts where the store stands; a second run over the same file reads only what is new.
     """
-    from deploy import process, runtime
-    from deploy.assembly.streams import Origin
+    from deploy import process
+    from deploy.assembly.streams import Origin, check
     from deploy.cli import progress, session
 
     settings = session.begin(
@@ -98,6 +102,9 @@ def index(
         quiet=until_end,
     )
     origin = Origin(source, form, session.pairs(only, "--only"), follow=not until_end)
+    check(origin)
+    from deploy import runtime
+
     with process.stop_on_signals() as stop:
         with progress.indexing(until_end) as told:
             report = runtime.index(settings, origin, stop, until_end=until_end, told=told)
@@ -120,7 +127,7 @@ def serve(
 
     Any number may serve one data directory.
     """
-    from deploy import process, runtime
+    from deploy import process
     from deploy.cli import session
 
     settings = session.begin(
@@ -134,6 +141,9 @@ def serve(
         config=config,
         sets=sets,
     )
+    settings.check_address()
+    from deploy import runtime
+
     with process.stop_on_signals() as stop, runtime.serving(settings, stop) as running:
         session.console(error=True).print(f"serving at {running.url}, data in {settings.data}")
         running.wait()

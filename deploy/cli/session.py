@@ -15,6 +15,9 @@ from deploy.errors import UsageError
 from deploy.settings import Settings
 from deploy.telemetry import logs
 
+UNWRAPPED = 100_000
+"""Columns of what is no terminal."""
+
 
 def begin(
     flags: Mapping[str, object] | None = None,
@@ -60,8 +63,14 @@ def pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
 
 
 def console(*, error: bool = False) -> Console:
-    """Where a command writes for people: no markup and no emoji, since texts come from outside."""
-    return Console(stderr=error, markup=False, emoji=False, highlight=False, soft_wrap=True)
+    """Where a command writes for people: no markup and no emoji, since texts come from outside.
+
+    Lines are wrapped on a terminal only.
+    """
+    out = Console(stderr=error, markup=False, emoji=False, highlight=False)
+    if not out.is_terminal:
+        out.width = UNWRAPPED
+    return out
 
 
 def print_json(value: Any) -> None:

@@ -28,7 +28,11 @@ def answer(out: Console, body: Mapping[str, Any]) -> None:
     for number, citation in enumerate(body["citations"], start=1):
         out.print(_source(number, citation))
         out.print(
-            Padding(Text(f"\u201c{plain(citation['quote'])}\u201d", style="italic"), (0, 0, 0, 5))
+            Padding(
+                Text(f"\u201c{plain(citation['quote'])}\u201d", style="italic"),
+                (0, 0, 0, 5),
+                expand=False,
+            )
         )
     out.print()
     out.print(Text(_cost(body), style="dim"))
@@ -47,7 +51,8 @@ def _source(number: int, citation: Mapping[str, Any]) -> Text:
 def _cost(body: Mapping[str, Any]) -> str:
     tests = sum(stage["relevance_tests"] for stage in body["ledger"].values())
     calls = sum(stage["calls"] for stage in body["ledger"].values())
-    model = f"{calls} model calls" if calls else "no language model was used"
+    offline = body["assessor"] == "offline"
+    model = "no language model was used" if offline else f"{calls} model calls"
     return (
         f"{body['outcome']} \u00b7 {tests} of {body['budget']} relevance tests \u00b7 stopped: "
         f"{body['stopped']} \u00b7 {body['mode']}, assessor {body['assessor']} \u00b7 {model} "
@@ -107,17 +112,17 @@ def news(out: Console, body: Mapping[str, Any]) -> None:
     for story in body["stories"]:
         out.print()
         out.print(Text(", ".join(map(plain, story["concepts"][:6])), style="bold"))
-        out.print(Padding(Text(_counts(story), style="dim"), (0, 0, 0, 2)))
+        out.print(Padding(Text(_counts(story), style="dim"), (0, 0, 0, 2), expand=False))
         first = story["first"]
-        out.print(Padding(Text(f"first: {_brief(first)}"), (0, 0, 0, 2)))
+        out.print(Padding(Text(f"first: {_brief(first)}"), (0, 0, 0, 2), expand=False))
         if story["other_sources"]:
             others = ", ".join(map(plain, story["other_sources"]))
-            out.print(Padding(Text(f"then: {others}"), (0, 0, 0, 2)))
+            out.print(Padding(Text(f"then: {others}"), (0, 0, 0, 2), expand=False))
         for document in story["documents"]:
-            out.print(Padding(Text(f"- {_brief(document)}"), (0, 0, 0, 2)))
+            out.print(Padding(Text(f"- {_brief(document)}"), (0, 0, 0, 2), expand=False))
         if story["quote"]:
             quote = Text(f"\u201c{plain(story['quote']['quote'])}\u201d", style="italic")
-            out.print(Padding(quote, (0, 0, 0, 2)))
+            out.print(Padding(quote, (0, 0, 0, 2), expand=False))
 
 
 def _counts(story: Mapping[str, Any]) -> str:

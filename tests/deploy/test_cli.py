@@ -37,7 +37,6 @@ runner = CliRunner()
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
 
 
 def tidegraph(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -112,12 +111,13 @@ def test_config_shows_value_and_origin_and_masks_secrets(
         (["config", "--set", "wrokers=1"], 2, "did you mean 'workers'"),
         (["config", "--set", "workers"], 2, "write NAME=VALUE"),
         (["config", "--config", "none.toml"], 2, "none.toml"),
-        (["produce", "none.jsonl"], 1, "none.jsonl"),
+        (["produce", "none.jsonl"], 2, "none.jsonl"),
         (["produce", "none.jsonl", "--replay", "fast"], 2, "3600x"),
         (["index", "--source", "none.jsonl", "--format", "csv"], 2, "revisions"),
+        (["index", "--source", "none.jsonl"], 2, "there is no such file"),
         (["run", "--host", "0.0.0.0"], 2, "--api-key"),  # noqa: S104  refused
         (["serve", "--host", "::"], 2, "--allow-anonymous"),
-        (["ask"], 2, "QUESTION"),
+        (["ask"], 2, "Missing argument"),
         (["nothing"], 2, "nothing"),
     ],
 )

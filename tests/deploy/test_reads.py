@@ -61,13 +61,13 @@ def service(settings: Settings) -> Iterator[str]:
 
 
 def test_without_a_service_the_store_is_read(settings: Settings) -> None:
-    assert reads.read(settings, "/v1/status", follow=follow)["by"] == "store"
+    assert reads.read(settings, "/v1/status", follow=follow).body["by"] == "store"
 
 
 @pytest.mark.usefixtures("service")
 def test_the_running_service_is_asked_first(settings: Settings) -> None:
-    assert reads.read(settings, "/v1/status", follow=follow)["by"] == "service"
-    assert reads.ask(settings, {"question": "why"}, follow=follow) == {
+    assert reads.read(settings, "/v1/status", follow=follow).body["by"] == "service"
+    assert reads.ask(settings, {"question": "why"}, follow=follow).body == {
         "by": "service",
         "asked": {"question": "why"},
     }
@@ -76,7 +76,7 @@ def test_the_running_service_is_asked_first(settings: Settings) -> None:
 @pytest.mark.usefixtures("service")
 def test_a_key_of_the_settings_is_sent(settings: Settings) -> None:
     with_key = settings.model_copy(update={"api_keys": Settings(api_keys="k1,k2").api_keys})
-    assert reads.read(with_key, "/v1/status", follow=follow)["key"] == "Bearer k1"
+    assert reads.read(with_key, "/v1/status", follow=follow).body["key"] == "Bearer k1"
 
 
 @pytest.mark.usefixtures("service")

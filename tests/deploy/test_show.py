@@ -45,9 +45,7 @@ ANSWER = {
 
 @pytest.fixture
 def out() -> Console:
-    return Console(
-        file=io.StringIO(), markup=False, emoji=False, highlight=False, soft_wrap=True, width=200
-    )
+    return Console(file=io.StringIO(), markup=False, emoji=False, highlight=False, width=200)
 
 
 def shown(out: Console) -> str:
