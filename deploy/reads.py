@@ -72,16 +72,25 @@ def _refused(response: httpx.Response, where: str) -> Exception:
     return kind(detail)
 
 
-def _follow(settings: Settings) -> AbstractContextManager[Any]:
-    """The store itself; loads the language models, which asking a service does not need."""
-    open_readonly(store_path(settings.data)).close()
+def _store(settings: Settings) -> AbstractContextManager[Any]:
+    """The store itself, for everything but questions."""
+    return _following(settings, questions=False)
+
+
+def _asked_store(settings: Settings) -> AbstractContextManager[Any]:
+    """The store itself, for questions too; loads the language models."""
+    return _following(settings, questions=True)
+
+
+def _following(settings: Settings, *, questions: bool) -> AbstractContextManager[Any]:
+    open_readonly(store_path(settings.data)).close()  # before what is slow to import
     from deploy.assembly.serving import following  # noqa: PLC0415
 
-    return following(settings)
+    return following(settings, questions=questions)
 
 
 @asynccontextmanager
-async def reading(settings: Settings, follow: Follow = _follow) -> AsyncIterator[Reads]:
+async def reading(settings: Settings, follow: Follow) -> AsyncIterator[Reads]:
     """Reads of a data directory: by the service that holds it, else by the store."""
     record = service_file.find(settings.data)
     if record is not None:
@@ -107,7 +116,7 @@ def read(
     path: str,
     params: Mapping[str, Any] | None = None,
     *,
-    follow: Follow = _follow,
+    follow: Follow = _store,
 ) -> Reply:
     """One ``get``, from synchronous code."""
 
@@ -118,7 +127,7 @@ def read(
     return asyncio.run(asked())
 
 
-def ask(settings: Settings, body: Mapping[str, Any], *, follow: Follow = _follow) -> Reply:
+def ask(settings: Settings, body: Mapping[str, Any], *, follow: Follow = _asked_store) -> Reply:
     """One question, from synchronous code."""
 
     async def asked() -> Reply:

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from deploy import service_file
 from deploy.assembly import serving as answering
 from deploy.assembly import writing
+from deploy.assembly.language import load_analyzer
 from deploy.assembly.streams import Origin, Told
 from deploy.assembly.writing import Ingestion
 from deploy.errors import DeployError
@@ -57,11 +58,12 @@ def embedded(settings: Settings, origin: Origin, stop: threading.Event) -> Itera
             telemetry.observe(report)
 
         ingestion = stack.enter_context(writing.ingestion(settings, origin, observe))
-        status = answering.ingestion_status(settings, ingestion, rates)
+        status = writing.ingestion_status(settings, ingestion, rates)
         telemetry.metrics.follow(status)
-        app = answering.application(
-            settings, ingestion.writer, ingestion.analyzer, status, telemetry
+        engine = answering.engine(
+            ingestion.writer, ingestion.analyzer, settings, backlog=lambda: status().lag or 0
         )
+        app = answering.application(settings, ingestion.writer, engine, status, telemetry)
         url = stack.enter_context(_served(settings, app, "run"))
         running = Running(url, stop, ingestion=ingestion)
         stack.enter_context(_consuming(running, ingestion, telemetry))
@@ -76,8 +78,9 @@ def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
         follower = stack.enter_context(answering.follower(settings))
         status = answering.follower_status(settings, follower, "serve")
         telemetry.metrics.follow(status)
-        analyzer = answering.analyzer_of(settings, follower)
-        app = answering.application(settings, follower, analyzer, status, telemetry)
+        analyzer = load_analyzer(settings, follower.fingerprint)
+        engine = answering.engine(follower, analyzer, settings, backlog=lambda: status().lag or 0)
+        app = answering.application(settings, follower, engine, status, telemetry)
         url = stack.enter_context(_served(settings, app, "serve"))
         running = Running(url, stop)
         stack.enter_context(_following(running, follower, telemetry))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from deploy import process
 from deploy.rates import Rates
@@ -14,7 +15,9 @@ from index.store.connection import open_readonly, store_path
 from index.types import Millis
 from index.view import SnapshotSource
 from query.service.status import Operations, StatusReport
-from stream.consumer import ConsumerStatus
+
+if TYPE_CHECKING:  # its import compiles kernels, which a reader does not need
+    from stream.consumer import ConsumerStatus
 
 ASSESSOR = "offline"
 """What judges relevance where no model is set."""
@@ -57,7 +60,7 @@ class Status:
         *,
         role: str,
         collection: str,
-        consumer: Callable[[], ConsumerStatus] | None = None,
+        consumer: "Callable[[], ConsumerStatus] | None" = None,
         rates: Rates | None = None,
         backlog: Backlog = lambda _: (None, None),
     ) -> None:
@@ -96,13 +99,13 @@ class Status:
         )
 
     def _lag(
-        self, consumer: ConsumerStatus | None, positions: Mapping[tuple[str, int], int]
+        self, consumer: "ConsumerStatus | None", positions: Mapping[tuple[str, int], int]
     ) -> tuple[int | None, float | None]:
         if consumer is not None:
             return sum(consumer.lag.values()) + consumer.queue, consumer.freshness
         return self._backlog(positions)
 
-    def _operations(self, consumer: ConsumerStatus | None) -> Operations:
+    def _operations(self, consumer: "ConsumerStatus | None") -> Operations:
         looked = self._look()
         documents, generations = (None, None) if self._rates is None else self._rates.means()
         return Operations(

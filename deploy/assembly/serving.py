@@ -2,36 +2,51 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
+from deploy.assembly.language import load_analyzer
 from deploy.assembly.streams import Backlog
-from deploy.assembly.writing import Ingestion, analyzer_settings
-from deploy.rates import Rates
+from deploy.errors import DeployError
 from deploy.settings import LOOPBACK, Settings
 from deploy.status import Status
-from deploy.telemetry.metrics import Metrics
-from deploy.telemetry.observe import Telemetry
-from index.analysis.analyzer import Analyzer
-from index.errors import FingerprintMismatchError
 from index.store.follower import Follower
 from index.view import SnapshotSource
 from query.assessor import OfflineAssessor
+from query.language import Language
 from query.news import Newsroom
 from query.search import Engine
 from query.service.app import create_app
-from query.service.service import Limits, Service
+from query.service.service import Limits, Searcher, Service
 from query.service.status import StatusReport
 from query.settings import SearchSettings
+from query.types import Question, SearchEvent
+
+if TYPE_CHECKING:  # reading a store once needs neither, and their imports take a second
+    from deploy.telemetry.observe import Telemetry
+
+
+class _NoQuestions:
+    """What answers in an application that is asked none: the models need not be loaded."""
+
+    def search(self, question: Question) -> Iterator[SearchEvent]:
+        raise DeployError(f"this application answers no questions: {question.text!r}")
 
 
 @contextmanager
-def following(settings: Settings) -> Iterator[FastAPI]:
-    """The application over a store that another process writes, or that nobody writes now."""
+def following(settings: Settings, *, questions: bool) -> Iterator[FastAPI]:
+    """The application over a store, without a service of its own.
+
+    Where ``questions`` will be asked the analyzer is loaded, which takes seconds.
+    """
     with follower(settings) as source:
         status = follower_status(settings, source, "store")
-        analyzer = analyzer_of(settings, source)
-        yield application(settings, source, analyzer, status, Telemetry(Metrics()))
+        searcher: Searcher = _NoQuestions()
+        if questions:
+            analyzer = load_analyzer(settings, source.fingerprint)
+            searcher = engine(source, analyzer, settings, backlog=lambda: status().lag or 0)
+        yield application(settings, source, searcher, status)
 
 
 @contextmanager
@@ -41,41 +56,24 @@ def follower(settings: Settings) -> Iterator[Follower]:
         yield source
 
 
-def analyzer_of(settings: Settings, source: Follower) -> Analyzer:
-    """The analyzer for questions to a store; refuses a store that was built with another one.
-
-    Raises:
-        FingerprintMismatchError: vectors and concepts of the questions would not fit.
-    """
-    analyzer = Analyzer(analyzer_settings(settings))
-    differences = source.fingerprint.differences(analyzer.fingerprint)
-    if differences:
-        raise FingerprintMismatchError(
-            "this index was built with another analyzer: "
-            + "; ".join(differences)
-            + ". Set the settings back to what it was built with, or run `tidegraph reindex`"
-        )
-    return analyzer
-
-
 def application(
     settings: Settings,
     source: SnapshotSource,
-    analyzer: Analyzer,
+    searcher: Searcher,
     status: Callable[[], StatusReport],
-    telemetry: Telemetry,
+    telemetry: "Telemetry | None" = None,
 ) -> FastAPI:
-    """The HTTP application over a source of snapshots."""
+    """The HTTP application over a source of snapshots; without telemetry nothing is counted."""
     keys = tuple(key.get_secret_value() for key in settings.api_keys)
     open_on_loopback = settings.loopback and not keys
     return create_app(
         Service(
-            engine=engine(source, analyzer, settings, backlog=lambda: status().lag or 0),
+            engine=searcher,
             news=Newsroom(),
             source=source,
             status=status,
-            metrics=telemetry.metrics.exposition,
-            observe=telemetry.observe,
+            metrics=(lambda: b"") if telemetry is None else telemetry.metrics.exposition,
+            observe=(lambda _: None) if telemetry is None else telemetry.observe,
             keys=keys,
             hosts=tuple(sorted(LOOPBACK | {"[::1]"})) if open_on_loopback else (),
             limits=Limits(default_budget=settings.budget, largest_budget=settings.budget_max),
@@ -85,26 +83,14 @@ def application(
 
 def engine(
     source: SnapshotSource,
-    analyzer: Analyzer,
+    language: Language,
     settings: Settings,
     *,
     backlog: Callable[[], int] = lambda: 0,
 ) -> Engine:
     """What answers questions over a source of snapshots."""
     search = SearchSettings(largest_budget=settings.budget_max)
-    return Engine(source, analyzer, OfflineAssessor(), search, backlog=backlog)
-
-
-def ingestion_status(settings: Settings, ingestion_: Ingestion, rates: Rates) -> Status:
-    """The status of the process that writes."""
-    return Status(
-        settings.data,
-        ingestion_.writer,
-        role="run",
-        collection=settings.collection,
-        consumer=ingestion_.consumer.status,
-        rates=rates,
-    )
+    return Engine(source, language, OfflineAssessor(), search, backlog=backlog)
 
 
 def follower_status(settings: Settings, source: Follower, role: str) -> Status:

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
+from deploy.assembly.language import analyzer_settings, load_analyzer
 from deploy.assembly.streams import Origin, Told, message_limits, remember, source_of
+from deploy.rates import Rates
 from deploy.settings import Settings
+from deploy.status import Status
 from index.analysis.analyzer import Analyzer
 from index.analysis.pool import AnalysisPool
-from index.analysis.settings import AnalyzerSettings
 from index.communities.keeper import CommunityKeeper, GroupingSettings
 from index.reindex import ReindexReport
 from index.reindex import reindex as reindex_store
@@ -34,16 +36,6 @@ class Ingestion:
         return sum(max(0, end - self.writer.positions.get(at, 0)) for at, end in ends.items())
 
 
-def analyzer_settings(settings: Settings) -> AnalyzerSettings:
-    """The part of the settings that decides an analysis."""
-    return AnalyzerSettings(
-        chunk_words=settings.chunk_words,
-        tagger=settings.tagger,
-        parser=settings.phrases == "parser",
-        embedder=settings.embedder,
-    )
-
-
 @contextmanager
 def ingestion(
     settings: Settings, origin: Origin, observe: Observe, told: Told | None = None
@@ -53,7 +45,7 @@ def ingestion(
     with ExitStack() as stack:
         source = stack.enter_context(closing(source_of(settings, origin)))
         tell("loading the language models", 0, None)
-        analyzer = Analyzer(analyzer_settings(settings))
+        analyzer = load_analyzer(settings)
         tell("opening the store", 0, None)
         writer = stack.enter_context(
             closing(
@@ -98,9 +90,21 @@ def grouping(settings: Settings) -> GroupingSettings:
 def reindex(settings: Settings, told: Told) -> ReindexReport:
     """Build the store anew with the settings in force."""
     told("loading the language models", 0, None)
-    analyzer = Analyzer(analyzer_settings(settings))
+    analyzer = load_analyzer(settings)
     return reindex_store(
         settings.data,
         analyzer,
         progress=lambda done, total: told("indexing anew", done, total),
+    )
+
+
+def ingestion_status(settings: Settings, ingestion_: Ingestion, rates: Rates) -> Status:
+    """The status of the process that writes."""
+    return Status(
+        settings.data,
+        ingestion_.writer,
+        role="run",
+        collection=settings.collection,
+        consumer=ingestion_.consumer.status,
+        rates=rates,
     )

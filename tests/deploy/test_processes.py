@@ -177,22 +177,23 @@ def test_new_tells_the_stories_of_what_arrived(place: Path) -> None:
     [
         (["ask", " "], "empty"),
         (["ask", "Who?", "--budget", "0"], "budget"),
+        (["ask", "Who?", "--budget", "-1"], "budget"),
         (["ask", "Who?", "--budget", "1000000000"], "budget"),
         (["ask", "Who?", "--since", "soon"], "soon"),
         (["dead-letters", "99"], "99"),
     ],
 )
-def test_a_question_that_cannot_be_is_a_mistake_of_usage(
-    place: Path, arguments: list[str], says: str
+def test_what_cannot_be_asked_is_a_mistake_of_usage(
+    served: tuple[Path, Background, str], arguments: list[str], says: str
 ) -> None:
-    done = tidegraph(*arguments, cwd=place)
+    done = tidegraph(*arguments, cwd=served[0])
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert says in done.stderr
 
 
 def test_another_analyzer_is_refused_and_reindex_is_named(place: Path) -> None:
-    done = tidegraph("status", "--set", "chunk_words=50", cwd=place)
+    done = tidegraph("ask", "Who?", "--set", "chunk_words=50", cwd=place)
     assert done.returncode == 1
     assert "50 words" in done.stderr
     assert "tidegraph reindex" in done.stderr

@@ -1,0 +1,40 @@
+"""The analyzer from settings: loaded by who writes and by who answers questions."""
+
+from typing import TYPE_CHECKING
+
+from deploy.settings import Settings
+from index.analysis.fingerprint import Fingerprint
+from index.analysis.settings import AnalyzerSettings
+from index.errors import FingerprintMismatchError
+
+if TYPE_CHECKING:  # the import takes a second, which reading a status should not cost
+    from index.analysis.analyzer import Analyzer
+
+
+def analyzer_settings(settings: Settings) -> AnalyzerSettings:
+    """The part of the settings that decides an analysis."""
+    return AnalyzerSettings(
+        chunk_words=settings.chunk_words,
+        tagger=settings.tagger,
+        parser=settings.phrases == "parser",
+        embedder=settings.embedder,
+    )
+
+
+def load_analyzer(settings: Settings, stored: Fingerprint | None = None) -> "Analyzer":
+    """The analyzer of the settings; with ``stored``, it must be the one that built the store.
+
+    Raises:
+        FingerprintMismatchError: vectors and concepts of questions would not fit the store.
+    """
+    from index.analysis.analyzer import Analyzer  # noqa: PLC0415  see above
+
+    analyzer = Analyzer(analyzer_settings(settings))
+    differences = stored.differences(analyzer.fingerprint) if stored else []
+    if differences:
+        raise FingerprintMismatchError(
+            "this index was built with another analyzer: "
+            + "; ".join(differences)
+            + ". Set the settings back to what it was built with, or run `tidegraph reindex`"
+        )
+    return analyzer
