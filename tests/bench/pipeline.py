@@ -1,11 +1,17 @@
 """From documents to an index: throughput, memory, freshness, restart, query overhead."""
 
+import json
 import random
 import statistics
 import tempfile
 import time
 from pathlib import Path
 
+import httpx
+
+from index.types import Position
+from stream.log import LogProducer
+from stream.source import Message
 from tests.bench.corpus import data_file, documents, write_documents
 from tests.bench.measured import Service, measure
 from tests.bench.table import Row
@@ -13,6 +19,7 @@ from tests.bench.table import Row
 REUTERS = "reuters21578.docs.jsonl.gz"
 _PART = 4_000  # documents for the comparisons that need no whole corpus
 _PORT = 18_321
+_FRESH_SECONDS = 40
 
 
 def run() -> list[Row]:
@@ -92,23 +99,24 @@ def workers(work: Path) -> list[Row]:
 def queries(directory: Path) -> list[Row]:
     """What a question costs beside the assessor, budget 100."""
     from deploy.assembly import serving
+    from deploy.assembly.writing import analyzer_settings
     from deploy.configuration import load
-    from query.types import Question
+    from index.analysis.analyzer import Analyzer
+    from query.types import Question, StageCost
 
-    settings = load({"data": directory})
+    settings = load({"data": directory}).settings
     titles = [d["title"] for d in documents(REUTERS) if d["title"]]
     asked = random.Random(7).sample(titles, 120)
-    follower = serving.follower_of(directory)
-    engine = serving.engine(settings, follower)
     beside, whole = [], []
-    for text in asked:
-        started = time.perf_counter()
-        answer = engine.answer(Question(text.lower(), 100))
-        seconds = time.perf_counter() - started
-        tested = answer.ledger["test"].seconds if "test" in answer.ledger else 0.0
-        whole.append(seconds * 1000)
-        beside.append((seconds - tested) * 1000)
-    follower.close()
+    with serving.follower(settings) as follower:
+        engine = serving.engine(follower, Analyzer(analyzer_settings(settings)), settings)
+        for text in asked:
+            started = time.perf_counter()
+            answer = engine.answer(Question(text.lower(), 100))
+            seconds = time.perf_counter() - started
+            whole.append(seconds * 1000)
+            tested = answer.ledger.get("test", StageCost()).seconds
+            beside.append((seconds - tested) * 1000)
     whole, beside = whole[20:], beside[20:]  # the first ones fill caches
     return [
         Row("question beside the assessor, p95", percentile(beside, 95), "ms", "<= 50"),
@@ -126,42 +134,31 @@ def restart(directory: Path) -> list[Row]:
 
 def freshness(work: Path, sustained: float) -> list[Row]:
     """From a durable publication to searchable, at half the sustained rate."""
-    import httpx
-
-    from stream.log import LogProducer
-    from stream.source import Message
-
-    data = work / "fresh"
+    data, rate = work / "fresh", sustained / 2
+    data.mkdir()
     producer = LogProducer(data / "log.db")
     service = Service("run", "--data", str(data), "--workers", "1", port=_PORT + 1)
-    client = httpx.Client()
-    waiting: dict[int, tuple[int, float]] = {}
-    published: dict[tuple[int, int], float] = {}
+    lines = documents(REUTERS, int(rate * _FRESH_SECONDS))
+    messages = [Message(d["id"].encode(), json.dumps(d).encode()) for d in lines]
     seconds: list[float] = []
-    rate = sustained / 2
-    lines = [m for m in documents(REUTERS, int(rate * 40))]
+    published: dict[Position, float] = {}
     started, sent = time.monotonic(), 0
-    import json
-
-    while sent < len(lines) or published:
-        due = min(len(lines), int((time.monotonic() - started) * rate))
-        if due > sent:
-            batch = [
-                Message(d["id"].encode(), json.dumps(d).encode()) for d in lines[sent:due]
-            ]
+    with httpx.Client(base_url=service.url) as client:
+        while sent < len(messages) or published:
+            due = min(len(messages), int((time.monotonic() - started) * rate))
             now = time.monotonic()
-            for at in producer.publish("documents", batch):
-                published[at.partition, at.offset] = now
-            sent = due
-        body = client.get(f"{service.url}/v1/status").json()
-        reached = {p["partition"]: p["offset"] for p in body["positions"]}
-        now = time.monotonic()
-        for key in [k for k in published if k[1] < reached.get(k[0], 0)]:
-            seconds.append(now - published.pop(key))
-        time.sleep(0.02)
+            for at in producer.publish("documents", messages[sent:due]) if due > sent else ():
+                published[at] = now
+            sent = max(sent, due)
+            reached = {
+                p["partition"]: p["offset"] for p in client.get("/v1/status").json()["positions"]
+            }
+            now = time.monotonic()
+            done = [at for at in published if at.offset < reached.get(at.partition, 0)]
+            seconds += [now - published.pop(at) for at in done]
+            time.sleep(0.02)
     service.stop()
     producer.close()
-    del waiting
     settled = seconds[len(seconds) // 8 :]
     return [
         Row("rate while fresh", rate, "documents/s"),

@@ -38,9 +38,9 @@ def finish(area: str, rows: list[Row]) -> None:
     for column in ("figure", "value", "unit", "target", "holds"):
         table.add_column(column, justify="right" if column == "value" else "left")
     for row in rows:
+        value = f"{row.value:,.3g}" if abs(row.value) < 1000 else f"{row.value:,.0f}"
         holds = {None: "", True: "yes", False: "NO"}[row.holds]
-        table.add_row(row.name, f"{row.value:,.3g}" if abs(row.value) < 1000 else f"{row.value:,.0f}",
-                      row.unit, row.target, holds)
+        table.add_row(row.name, value, row.unit, row.target, holds)
     Console(width=120).print(table)
     BUILD.mkdir(parents=True, exist_ok=True)
     body = [asdict(row) | {"holds": row.holds} for row in rows]

@@ -16,7 +16,7 @@ PARTITION = ("news", 0)
 
 
 class Scripted:
-    """A source of given values; ``gaps`` are passed over, before those of ``away`` it fails once."""
+    """A source of given values; passes over ``gaps``, fails once before each of ``away``."""
 
     def __init__(self, values, gaps=(), away=()):
         self.values, self.gaps, self.away, self.next = list(values), set(gaps), set(away), 0
