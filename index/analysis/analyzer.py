@@ -23,10 +23,11 @@ from index.analysis.languages import LanguageDetector, base_language
 from index.analysis.sentences import sentence_spans
 from index.analysis.settings import AnalyzerSettings
 from index.analysis.tagging import Tagger
-from index.analysis.titles import readable_title, title_mentions
+from index.analysis.titles import candidate_keys, readable_title, title_mentions
 from index.types import (
     Analysis,
     AnalyzedChunk,
+    ConceptKey,
     Document,
     Facet,
     Float32Array,
@@ -98,6 +99,10 @@ class Analyzer:
         with self._lock:
             found = self._extractors["en"].mentions([_readable(text)])
         return distinct(found[0], self._settings.max_concepts)
+
+    def candidate_keys(self, text: str) -> list[ConceptKey]:
+        """Keys that runs of a question's words may be stored under, longest runs first."""
+        return candidate_keys(_readable(text))
 
     def facets_of(self, text: str, at: datetime | None = None) -> tuple[Facet, ...]:
         """The values of a short text; dates without a year only where ``at`` is given."""

@@ -26,7 +26,8 @@ _NAME_PLURALS = (
     "ologies",
     "ities",
 )
-_ES = ("sses", "shes", "ches", "xes", "zes", "uses")
+_ES = ("sses", "shes", "ches", "xes", "zzes", "tzes")
+_OES = frozenset({"shoes", "toes", "foes", "canoes", "hoes", "woes", "horseshoes", "does"})
 _IRREGULAR = {
     "men": "man",
     "women": "woman",
@@ -49,10 +50,6 @@ _IRREGULAR = {
     "movies": "movie",
     "cookies": "cookie",
     "calories": "calorie",
-    "buses": "bus",
-    "gases": "gas",
-    "viruses": "virus",
-    "bonuses": "bonus",
     "premises": "premises",
     "axes": "axis",
     "potatoes": "potato",
@@ -60,23 +57,12 @@ _IRREGULAR = {
     "heroes": "hero",
     "echoes": "echo",
     "vetoes": "veto",
-    "causes": "cause",
-    "houses": "house",
-    "clauses": "clause",
-    "pauses": "pause",
-    "spouses": "spouse",
-    "warehouses": "warehouse",
-    "excuses": "excuse",
-    "uses": "use",
     "caches": "cache",
     "headaches": "headache",
     "ties": "tie",
     "pies": "pie",
     "lies": "lie",
     "dies": "die",
-    "sizes": "size",
-    "prizes": "prize",
-    "bronzes": "bronze",
     "axles": "axle",
 }
 _SHORTEST_PLURAL = 4
@@ -87,15 +73,14 @@ def singular(word: str) -> str:
     """The singular of a lower-case English noun, the word itself where no rule is safe."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    if not word.endswith("s") or len(word) < _SHORTEST_PLURAL or word in _KEEP_S:
+    if len(word) < _SHORTEST_PLURAL or word in _KEEP_S:
         return word
-    if word.endswith(("ss", "us", "is")):
+    if not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies") and len(word) >= _SHORTEST_IES:
         return word[:-3] + "y"
-    if word.endswith(_ES):
-        return word[:-2]
-    return word[:-1]
+    takes_es = word.endswith(_ES) or (word.endswith("oes") and word not in _OES)
+    return word[:-2] if takes_es or word[:-2] in _KEEP_S else word[:-1]
 
 
 def name_singular(word: str) -> str:

@@ -39,6 +39,7 @@ _BRANDS = words("joined_possessives")
 _CLASSES_KEPT = 200_000
 _LONGEST_WORD = 40
 
+_NO_WORD = re.compile(r"[@()\[\]{}<>|=*\\]|://|^www\.|^.[0-9/]")
 _TITLE_BEFORE_NAME = re.compile("T(?=[PTB])")
 _OWNED_BRAND = re.compile("B'(?=P)|B'")
 _NAME = r"P+(?:-P+|oP+|&P+)*"
@@ -148,4 +149,4 @@ def _is_word(word: str, lower: str) -> bool:
         return word[0].isupper()
     if word[1] == "-" and word[0] in "DR" and word[2:3].isupper():
         return False  # "D-Tex", a senator's party and state
-    return 2 * letters >= len(word) and word[1] not in "0123456789/=*<>|"
+    return 2 * letters >= len(word) and not _NO_WORD.search(word)

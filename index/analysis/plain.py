@@ -15,6 +15,9 @@ from index.types import ConceptKey, ConceptKind, Mention
 _TOKEN = re.compile(r"[^\W\d_](?:[\w'\u2019-]*\w)?|[^\w\s]|\d[\w.,]*", re.UNICODE)
 _UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue", "wuu"})
 _IDEOGRAPHS = re.compile(r"[\u4e00-\u9fff]{2,6}|[\u30a1-\u30fa\u30fc]{2,12}|[\u0e00-\u0e7f]{3,12}")
+_ELIDING = frozenset({"fr", "it", "ca", "oc"})
+_ELISION = re.compile(r"\b(?:[cdjlmnst]|qu|dell|nell|all|sull|dall)['\u2019](?=\w)", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S{1,300}|[\w.+-]{1,60}@[\w.-]{1,60}")
 _LONGEST_PHRASE = 4
 _LONGEST_WORD = 40
 _SHORTEST_WORD = 3
@@ -33,6 +36,9 @@ def plain_mentions(text: str, lang: str) -> list[Mention]:
     """The concepts of a text in a language without a tagger, in order, with repetitions."""
     if lang in _UNSPACED:
         return [_mention([match[0]]) for match in _IDEOGRAPHS.finditer(text)]
+    if lang in _ELIDING:
+        text = _ELISION.sub(" ", text)
+    text = _ADDRESS.sub(" . ", text)
     stops = stop_words(lang)
     found: list[Mention] = []
     run: list[str] = []

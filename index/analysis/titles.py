@@ -57,7 +57,7 @@ def title_mentions(
 
 def _named(tokens: Sequence[str], known: dict[ConceptKey, Mention]) -> list[Mention]:
     """Concepts of the body that runs of the title's words name, the longest first."""
-    parts = [p for p in (t.strip("<>()[],;:!?\"'") for t in tokens[:_MOST_TOKENS]) if p]
+    parts = _parts(tokens)
     named: list[Mention] = []
     start = 0
     while start < len(parts):
@@ -71,6 +71,27 @@ def _named(tokens: Sequence[str], known: dict[ConceptKey, Mention]) -> list[Ment
         else:
             start += 1
     return named
+
+
+def candidate_keys(text: str) -> list[ConceptKey]:
+    """The keys that runs of a short text's words could be stored under, longest runs first.
+
+    For looking up by name what the tagger does not see, such as names in lower case.
+    """
+    parts = _parts(text.split())
+    keys: dict[ConceptKey, None] = {}
+    for length in range(min(_LONGEST_KEY, len(parts)), 0, -1):
+        for start in range(len(parts) - length + 1):
+            run = parts[start : start + length]
+            keys[ConceptKey(name_key(run))] = None
+            keys[ConceptKey(common_key(run))] = None
+    return list(keys)
+
+
+def _parts(tokens: Sequence[str]) -> list[str]:
+    """Words without the marks around them."""
+    stripped = (token.strip("<>()[],;:!?\"'") for token in tokens[:_MOST_TOKENS])
+    return [part for part in stripped if part]
 
 
 def _whole(tokens: Sequence[str], longest: int) -> Mention | None:

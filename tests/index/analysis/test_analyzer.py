@@ -108,6 +108,17 @@ def test_a_short_title_is_a_concept_itself(analyzer):
     assert "wings of the dove" in {m.key for m in result.title_mentions}
 
 
+def test_a_name_in_lower_case_is_found_among_the_candidate_keys(analyzer):
+    """Runs of a question's words, as names and as nouns, the longest first."""
+    found = analyzer.candidate_keys("films with tom hanks")
+    assert {"tom hanks", "film"} <= set(found)
+    assert found[0].count(" ") == 3
+
+
+def test_addresses_are_no_concepts(analyzer):
+    assert keys(analyzer, "Write to press@debian.org or see https://debian.org/ soon.") == set()
+
+
 MIXED = [
     document("The Soviet Union bought wheat. " * 30, title="GRAIN", number=1),
     document("Cocoa.", title="Bahia", number=2),
@@ -133,7 +144,7 @@ def test_an_analysis_is_the_same_alone_and_in_any_batch(analyzer):
     assert together == alone == fresh
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.lists(st.text(max_size=300), min_size=1, max_size=4))
 def test_any_text_is_analyzed_or_rejected_and_the_batch_does_not_matter(analyzer, texts):
     documents = [document(text, lang="", number=n) for n, text in enumerate(texts)]
