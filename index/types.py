@@ -52,6 +52,7 @@ class Reason(StrEnum):
     TOO_LARGE = "too_large"
     KEY_MISMATCH = "key_mismatch"
     INCOMPLETE = "incomplete"
+    UNREADABLE = "unreadable"
     VERSION_CONFLICT = "version_conflict"
     WRONG_PARTITION = "wrong_partition"
     ANALYSIS_FAILED = "analysis_failed"

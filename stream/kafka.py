@@ -12,16 +12,17 @@ from typing import Literal
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
-from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
+from kafka.errors import CorruptRecordError, KafkaError, LogTruncationError, OffsetOutOfRangeError
 
-from index.types import Position, Record
+from index.types import Millis, Position, Record
 from stream.errors import PositionLostError, SourceError, SourceUnavailableError
 from stream.kafka_connection import KafkaConnection, translated
-from stream.source import Partition
+from stream.source import UNREADABLE_HEADER, Partition
 from stream.times import arrival_time
 
 _LOOK_SECONDS = 5.0
 """How often ends and partitions are asked for: a fetcher that has stalled still shows its lag."""
+_TRIAL_MS = 1_000
 
 
 class KafkaSource:
@@ -64,18 +65,8 @@ class KafkaSource:
         self._ends: dict[Partition, int] = {}
         self._next: dict[Partition, int] = {}
         self._looked = clock()
-        with translated(connection):
-            self._consumer = KafkaConsumer(
-                **connection.options(),
-                group_id=None,
-                enable_auto_commit=False,
-                auto_offset_reset="none",
-                isolation_level="read_committed",
-                fetch_max_bytes=fetch_bytes,
-                max_partition_fetch_bytes=fetch_bytes // 4,
-                fetch_max_wait_ms=100,
-                allow_auto_create_topics=False,
-            )
+        self._fetch_bytes = fetch_bytes
+        self._consumer = self._connect()
         try:
             self.seek({})
         except BaseException:
@@ -98,6 +89,8 @@ class KafkaSource:
                 batches = self._consumer.poll(int(timeout * 1000), max(1, max_records))
             except OffsetOutOfRangeError:
                 batches = None
+            except CorruptRecordError:
+                return self._pass_unreadable()
             except LogTruncationError as error:
                 raise PositionLostError(
                     f"{error}: what was read there is no more, since a topic was made anew or "
@@ -133,6 +126,56 @@ class KafkaSource:
         """Leave the cluster."""
         with suppress(KafkaError):
             self._consumer.close(autocommit=False, timeout_ms=2_000)
+
+    def _connect(self) -> KafkaConsumer:
+        with translated(self._connection):
+            return KafkaConsumer(
+                **self._connection.options(),
+                group_id=None,
+                enable_auto_commit=False,
+                auto_offset_reset="none",
+                isolation_level="read_committed",
+                fetch_max_bytes=self._fetch_bytes,
+                max_partition_fetch_bytes=self._fetch_bytes // 4,
+                fetch_max_wait_ms=100,
+                allow_auto_create_topics=False,
+            )
+
+    def _pass_unreadable(self) -> list[Record]:
+        """Give a mark in place of the record that the client cannot read, and pass over it.
+
+        The client does not say where it failed, and polled again it spins for ever. So each
+        partition is tried alone by a client of its own, and then all go on with a new one.
+        """
+        self.close()
+        marks: list[Record] = []
+        for at, offset in self._next.items():
+            why = self._failure(at, offset)
+            if why is not None:
+                now = Millis(int(self._now() * 1000))
+                headers = ((UNREADABLE_HEADER, why.encode()),)
+                marks.append(Record(Position(*at, offset), None, b"", now, headers))
+        self._consumer = self._connect()
+        passed = {
+            (one.position.topic, one.position.partition): one.position.offset + 1 for one in marks
+        }
+        self._assign(self._next | passed)
+        return marks
+
+    def _failure(self, at: Partition, offset: int) -> str | None:
+        """Why the record of an offset cannot be read, None where it can or is not there."""
+        trial = self._connect()
+        try:
+            trial.assign([TopicPartition(*at)])
+            trial.seek(TopicPartition(*at), offset)
+            trial.poll(_TRIAL_MS, 1)
+        except CorruptRecordError as error:
+            return str(error)
+        except KafkaError:
+            return None
+        finally:
+            trial.close(autocommit=False, timeout_ms=2_000)
+        return None
 
     def _discover(self) -> list[Partition]:
         """The partitions that the topics have now."""

@@ -25,7 +25,7 @@ import orjson
 from index.types import Deletion, Document, DocumentId, Reason, Record, Rejected, Upsert
 from stream import fields
 from stream.fields import RefusalError
-from stream.source import INCOMPLETE_HEADER, OVERSIZE_HEADER
+from stream.source import INCOMPLETE_HEADER, OVERSIZE_HEADER, UNREADABLE_HEADER
 from stream.text import parse_json
 from stream.times import CREDIBLE, from_record
 
@@ -53,6 +53,7 @@ _DEFAULT = MessageLimits()
 def decode(record: Record, limits: MessageLimits = _DEFAULT) -> Upsert | Deletion | Rejected:
     """What a record says; a value in every case, and the same one each time."""
     try:
+        _check_marks(record)
         _check_size(record, limits)
         key = _key(record, limits)
         if record.value is None:
@@ -83,6 +84,14 @@ def message_id(value: bytes | None) -> str | None:
         return fields.document_id(body["id"], _DEFAULT.id_chars)
     except (RefusalError, orjson.JSONDecodeError):
         return None
+
+
+def _check_marks(record: Record) -> None:
+    for name, why in record.headers:
+        if name == UNREADABLE_HEADER:
+            raise RefusalError(
+                Reason.UNREADABLE, f"the record cannot be read: {why.decode(errors='replace')}"
+            )
 
 
 def _check_size(record: Record, limits: MessageLimits) -> None:

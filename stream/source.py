@@ -15,7 +15,10 @@ INCOMPLETE_HEADER = "tidegraph-incomplete"
 OVERSIZE_HEADER = "tidegraph-oversize"
 """Set by a source that cut a record too large to be held; its value is the true size in bytes."""
 
-MARKS = frozenset({INCOMPLETE_HEADER, OVERSIZE_HEADER})
+UNREADABLE_HEADER = "tidegraph-unreadable"
+"""Set by a source in place of a record whose bytes it could not get; its value says why."""
+
+MARKS = frozenset({INCOMPLETE_HEADER, OVERSIZE_HEADER, UNREADABLE_HEADER})
 """Headers that sources set; they say something of one reading and are never published again."""
 
 

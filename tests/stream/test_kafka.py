@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from index.types import Millis
+from index.types import Millis, Reason
 from stream.errors import PositionLostError, ProduceError, SourceError, SourceUnavailableError
+from stream.message import decode
 from stream.source import Message
 from tests.stream.broker import Broker, free_ports, require_broker
 from tests.stream.conformance import FakeTime, Harness, SourceConformance, bodies, drain
@@ -48,9 +49,11 @@ names = (f"topic-{number}" for number in itertools.count())
 def broker(tmp_path_factory):
     require_broker()
     made = Broker(tmp_path_factory.mktemp("kafka"))
-    made.run("start")
-    yield made
-    made.run("kill")
+    try:
+        made.run("start")
+        yield made
+    finally:
+        made.run("kill")
 
 
 @pytest.fixture
@@ -164,6 +167,35 @@ class TestFaithful:
         assert source.positions() == {(topic, 0): 8}
         assert source.lag() == {(topic, 0): 0}
         source.close()
+
+
+class NotText(str):
+    """A header's name that goes out as bytes that are no UTF-8, as other clients may send."""
+
+    __slots__ = ()
+
+    def encode(self, *_):
+        return b"\xff\xfe"
+
+
+def test_a_record_that_the_client_cannot_read_is_marked_and_passed(connection):
+    """Its batch is lost with it, since the client reads batches from their first record on."""
+    name = next(names)
+    create_topic(connection, name, partitions=2)
+    theirs = kafka.KafkaProducer(bootstrap_servers=list(connection.bootstrap), linger_ms=100)
+    for key, headers in [(b"0", []), (b"1", [(NotText("x"), b"")]), (b"2", [])]:
+        theirs.send(name, b"bad batch", key=key, headers=headers, partition=0)
+    theirs.flush()
+    theirs.send(name, b"next batch", partition=0)
+    theirs.send(name, b"elsewhere", partition=1)
+    theirs.close()
+    records = read(connection, name)
+    seen = {(r.position.partition, r.position.offset): decode(r) for r in records}
+    assert sorted(seen) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)]
+    assert seen[0, 1].reason is seen[0, 2].reason is Reason.UNREADABLE
+    assert "UnicodeDecodeError" in seen[0, 1].detail
+    values = {r.value for r in records}
+    assert {b"next batch", b"elsewhere"} <= values
 
 
 class TestSize:
@@ -292,8 +324,8 @@ def test_a_broker_that_is_killed_and_frozen_is_read_on_without_loss(tmp_path):
     """What was acknowledged before a kill is there after it, each record once."""
     require_broker()
     broker = Broker(tmp_path / "kafka")
-    broker.run("start")
     try:
+        broker.run("start")
         connection = KafkaConnection((broker.bootstrap,), timeout=10.0)
         create_topic(connection, "news")
         publish(connection, "news", [Message(b"k", body) for body in bodies(20)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from index.types import Deletion, Millis, Position, Reason, Record, Rejected, Upsert, from_millis
 from stream.message import MessageLimits, decode, message_id
-from stream.source import INCOMPLETE_HEADER
+from stream.source import INCOMPLETE_HEADER, UNREADABLE_HEADER
 
 ARRIVED = Millis(1_800_000_000_000)
 
@@ -254,6 +254,11 @@ def test_a_cut_line_is_incomplete_only_where_it_cannot_be_read():
     mark = ((INCOMPLETE_HEADER, b""),)
     assert rejected(b'{"id": "a', headers=mark).reason is Reason.INCOMPLETE
     assert document(b'{"id": "a", "text": "x"}', headers=mark).id == "a"
+
+
+def test_a_record_that_a_source_could_not_read_says_why():
+    found = rejected(b"", headers=((UNREADABLE_HEADER, b"bad \xff checksum"),))
+    assert found == Rejected(Reason.UNREADABLE, "the record cannot be read: bad \ufffd checksum")
 
 
 def test_a_limit_is_said_with_what_was_found():
