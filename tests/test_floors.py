@@ -15,7 +15,7 @@ BELOW = {
     "deploy": {"deploy", "query", "stream", "index"},
 }
 ONLY_DEPLOY = {"structlog", "prometheus_client", "pydantic_settings", "typer", "rich", "dotenv"}
-ENVIRONMENT = {"environ", "environb", "getenv", "putenv"}
+ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 NETWORKX_EDGES = {"index/concept_graph.py", "index/graph_export.py", "index/graph_picture.py"}
 
 

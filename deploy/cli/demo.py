@@ -85,5 +85,5 @@ def _show(out: "Console", settings: "Settings", running: "Running", *, keep: boo
         out.print(f"\n--- a {kind} question ---\n")
         show.answer(out, reads.ask(settings, {"question": question}).body)
     out.print("\nNext:")
-    for what, command in play.NEXT:
+    for what, command in play.next_commands(play.program()):
         out.print(f"  {what}\n    {command}")

@@ -1,6 +1,9 @@
 """The demo: a week of news played into the embedded topic, then two questions about it."""
 
 import json
+import os
+import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -24,25 +27,6 @@ TIMES = ("published_at", "observed_at")
 PATIENCE = 90.0
 """Seconds that indexing may take before the demo says that something is wrong."""
 
-NEXT = (
-    (
-        "your own file of JSON Lines, read on as it grows:",
-        "tidegraph run --source FILE.jsonl --data DIR",
-    ),
-    (
-        "your Kafka topic, by way of a file:",
-        (
-            "kafka-console-consumer.sh --bootstrap-server HOST:9092 --topic T >> T.jsonl & "
-            "tidegraph run --source T.jsonl --data DIR"
-        ),
-    ),
-    (
-        "your model, given the quoted evidence:",
-        'tidegraph ask "QUESTION" --json --data DIR',
-    ),
-)
-"""What to do after the demo."""
-
 
 @dataclass(frozen=True, slots=True)
 class Questions:
@@ -50,6 +34,34 @@ class Questions:
 
     local: str
     whole: str
+
+
+def next_commands(program: str) -> list[tuple[str, str]]:
+    """What to do after the demo: what for, and the command."""
+    return [
+        (
+            "your own file of JSON Lines, read on as it grows:",
+            f"{program} run --source FILE.jsonl --data DIR",
+        ),
+        (
+            "your Kafka topic, by way of a file:",
+            (
+                "kafka-console-consumer.sh --bootstrap-server HOST:9092 --topic T >> T.jsonl & "
+                f"{program} run --source T.jsonl --data DIR"
+            ),
+        ),
+        (
+            "your model, given the quoted evidence:",
+            f'{program} ask "QUESTION" --json --data DIR',
+        ),
+    ]
+
+
+def program() -> str:
+    """How this user can run the command: by its name where it is on the path."""
+    if shutil.which("tidegraph") is not None:
+        return "tidegraph"
+    return os.path.relpath(Path(sys.executable).parent / "tidegraph")
 
 
 def stream_file() -> Path:
