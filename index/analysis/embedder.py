@@ -41,8 +41,9 @@ class WordLlamaEmbedder:
     def embed(self, texts: Sequence[str]) -> Float32Array:
         """Rows of unit length, float32 [n, dimensions]; a text without tokens gives zeros."""
         rows = np.zeros((len(texts), self.dimensions), np.float32)
-        encoded = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        for row, encoding in zip(rows, encoded, strict=True):
+        for row, text in zip(rows, texts, strict=True):
+            # One at a time: a longer list would be spread over threads of the tokenizer's own.
+            [encoding] = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)
             ids = encoding.ids
             if ids:
                 np.add.reduce(self._table.take(ids, axis=0, mode="clip"), axis=0, out=row)
