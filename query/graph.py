@@ -1,12 +1,14 @@
 """The chunk-concept graph of one snapshot as the ranking needs it: matrices and their weights."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 
+from index.analysis.normalise import common_key, name_key
 from index.snapshot import Snapshot
 from index.types import BoolArray, Float32Array, Int32Array, Int64Array
 
@@ -29,6 +31,25 @@ class SearchGraph:
     def titles(self) -> csr_matrix:
         """float32[document_rows, concepts]: what each document's title names."""
         return self.snapshot.title_concepts
+
+    @cached_property
+    def chunks_down(self) -> csc_matrix:
+        """``chunks`` transposed; a view of the same arrays."""
+        return self.chunks.T
+
+    @cached_property
+    def titles_down(self) -> csc_matrix:
+        """``titles`` transposed; a view of the same arrays."""
+        return self.titles.T
+
+    @cached_property
+    def documents(self) -> csr_matrix:
+        """float32[document_rows, rows]: 1 where a chunk is of a document."""
+        of = self.snapshot.chunk_document
+        starts = np.searchsorted(of, np.arange(len(self.snapshot.documents) + 1))
+        ones = np.ones(len(of), np.float32)
+        shape = (len(starts) - 1, len(of))
+        return csr_matrix((ones, np.arange(len(of)), starts), shape=shape)
 
     @cached_property
     def documents_alive(self) -> BoolArray:
@@ -70,6 +91,19 @@ class SearchGraph:
     def known(self) -> BoolArray:
         """bool[concepts]: concepts that some living chunk or title names."""
         return (self.chunk_degree > 0) | (self.title_degree > 0)
+
+    def held(self, key: str) -> int | None:
+        """The number of a concept that some living chunk or title names; None for others."""
+        number = self.snapshot.concept(key)
+        return number if number is not None and self.known[number] else None
+
+    def spelled(self, written: Sequence[str]) -> int | None:
+        """The concept that a run of words spells, as a name or as a common phrase."""
+        for key in (name_key(written), common_key(written), " ".join(written).lower()):
+            number = self.held(key)
+            if number is not None:
+                return number
+        return None
 
     @cached_property
     def chunk_weight(self) -> Float32Array:

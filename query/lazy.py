@@ -56,7 +56,7 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class RelevanceTest:
     """Chunks to be tested for a subquery; ``community`` is None for neighbours."""
 
     subquery: int
@@ -83,7 +83,7 @@ class Explored:
     stopped: Stopped
 
 
-Steps = Generator[Test | Descent, Verdicts | None, Explored]
+Steps = Generator[RelevanceTest | Descent, Verdicts | None, Explored]
 
 
 def shares(budget: int, subqueries: int) -> list[int]:
@@ -97,7 +97,7 @@ def search(
     budget: int,
     neighbours: Callable[[int], Sequence[int]],
     settings: LazySettings,
-) -> Generator[Test | Descent, Verdicts | None, tuple[Explored, ...]]:
+) -> Generator[RelevanceTest | Descent, Verdicts | None, tuple[Explored, ...]]:
     """Search all subqueries in order within one budget; each leaves the rest to the next.
 
     Args:
@@ -161,7 +161,7 @@ class _Exploration:
         self.whole = iter(groups.ranked)
         self.in_vain = 0
 
-    def rounds(self) -> Generator[Test | Descent, Verdicts | None, Stopped]:
+    def rounds(self) -> Generator[RelevanceTest | Descent, Verdicts | None, Stopped]:
         """Rounds within rounds until nothing is left, all is barren or the budget is spent."""
         open_rounds = [_Round(self._best_first(self.groups.first))]
         while open_rounds and self._going():
@@ -186,7 +186,7 @@ class _Exploration:
 
     def _visit(
         self, current: _Round, community: int
-    ) -> Generator[Test | Descent, Verdicts | None, None]:
+    ) -> Generator[RelevanceTest | Descent, Verdicts | None, None]:
         """Test the best k untested chunks of a community and note what it was."""
         if community in self.closed:
             return
@@ -205,7 +205,7 @@ class _Exploration:
         elif not any(slot in self.relevant for slot in chunks):
             self.closed.add(community)
 
-    def _visit_whole(self) -> Generator[Test | Descent, Verdicts | None, bool]:
+    def _visit_whole(self) -> Generator[RelevanceTest | Descent, Verdicts | None, bool]:
         """Test the best untested chunks of the whole corpus; tell whether any was left."""
         slots = self._untested(self.whole, self.settings.root_k)
         if slots and self.left > 0:
@@ -217,10 +217,10 @@ class _Exploration:
 
     def _test(
         self, slots: Sequence[int], community: int | None, level: int
-    ) -> Generator[Test | Descent, Verdicts | None, Verdicts]:
+    ) -> Generator[RelevanceTest | Descent, Verdicts | None, Verdicts]:
         """Ask for verdicts, as many as the budget allows, and remember them."""
         asked = tuple(slots[: self.left])
-        verdicts = yield Test(self.subquery, asked, community, level)
+        verdicts = yield RelevanceTest(self.subquery, asked, community, level)
         if verdicts is None or len(verdicts) != len(asked):
             raise ValueError(f"{len(asked)} verdicts were asked for, got {verdicts!r}")
         self.left -= len(asked)
@@ -233,7 +233,7 @@ class _Exploration:
 
     def _descend(
         self, relevant: Sequence[int]
-    ) -> Generator[Test | Descent, Verdicts | None, _Round]:
+    ) -> Generator[RelevanceTest | Descent, Verdicts | None, _Round]:
         """Open a round over the children of relevant communities, a leaf standing for itself."""
         entered: dict[int, None] = {}
         for community in relevant:
@@ -247,7 +247,7 @@ class _Exploration:
 
     def beside(
         self, neighbours: Callable[[int], Sequence[int]]
-    ) -> Generator[Test | Descent, Verdicts | None, None]:
+    ) -> Generator[RelevanceTest | Descent, Verdicts | None, None]:
         """Test what stands beside the relevant chunks, in the order in which they were found."""
         for slot in tuple(self.relevant):
             fresh = [n for n in neighbours(slot) if n not in self.tested]

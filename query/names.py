@@ -32,10 +32,10 @@ def matching(graph: SearchGraph, name: str) -> Int64Array:
         for number, held in enumerate(keys)
         if key in held and framed in f" {held} " and graph.known[number]
     ]
-    exact = vocabulary.number(key)
+    exact = graph.spelled(name.split())
+    if exact is not None and exact not in found:
+        found.append(exact)
     found.sort(key=lambda number: (number != exact, -graph.chunk_degree[number], number))
-    if not found and key.endswith("s"):
-        return matching(graph, key[:-1])
     return np.array(found, np.int64)
 
 
@@ -45,8 +45,9 @@ def exactly(graph: SearchGraph, name: str) -> int:
     Raises:
         UnknownConceptError: The snapshot holds none that is spelled so.
     """
-    for key in (name, spelled(name)):
-        number = graph.snapshot.concept(key)
-        if number is not None and graph.known[number]:
-            return number
+    number = graph.held(name)
+    if number is None:
+        number = graph.spelled(spelled(name).split())
+    if number is not None:
+        return number
     raise UnknownConceptError(f"the index holds no concept {name!r}")

@@ -91,22 +91,20 @@ def named_concepts(text: str, graph: SearchGraph, language: Language) -> Int32Ar
     inside a longer one that was found is not looked up again.
     """
     keys = [mention.key for mention in language.concepts_of(text)]
-    lower = [word.lower() for word in words(text)]
-    taken = [False] * len(lower)
-    small = set(content_words(text))
-    for size in range(min(_LONGEST_NAME, len(lower)), 0, -1):
-        for start in range(len(lower) - size + 1):
-            run = range(start, start + size)
-            if all(taken[at] for at in run) or not any(lower[at] in small for at in run):
+    written = words(text)
+    content = set(content_words(text))
+    numbers = {n for key in keys if (n := graph.held(key)) is not None}
+    taken = [False] * len(written)
+    for size in range(min(_LONGEST_NAME, len(written)), 0, -1):
+        for start in range(len(written) - size + 1):
+            run = written[start : start + size]
+            if all(taken[start : start + size]) or not any(w.lower() in content for w in run):
                 continue
-            key = " ".join(lower[start : start + size])
-            if graph.snapshot.concept(key) is not None:
-                keys.append(key)  # type: ignore[arg-type]
-                for at in run:
-                    taken[at] = True
-    numbers = {graph.snapshot.concept(key) for key in keys}
-    found = np.array(sorted(n for n in numbers if n is not None), np.int32)
-    return found[graph.known[found]]
+            number = graph.spelled(run)
+            if number is not None:
+                numbers.add(number)
+                taken[start : start + size] = [True] * size
+    return np.array(sorted(numbers), np.int32)
 
 
 def _weighed(text: str, graph: SearchGraph) -> tuple[tuple[str, float], ...]:
@@ -118,8 +116,8 @@ def _weighed(text: str, graph: SearchGraph) -> tuple[tuple[str, float], ...]:
     written = {word.lower(): word for word in words(text)}
     weighed = []
     for word in content_words(text):
-        number = graph.snapshot.concept(word)
-        if number is not None and graph.known[number]:
+        number = graph.spelled([written.get(word, word)])
+        if number is not None:
             weight = float(graph.idf[number])
         else:
             weight = _NAME_WEIGHT if written.get(word, word)[0].isupper() else _WORD_WEIGHT
@@ -133,8 +131,8 @@ def rows_of_name(name: str, view: View, graph: SearchGraph) -> Int64Array:
     A name is held where it is a concept, or where its words stand side by side in a chunk or
     title, or else where all its capitalised words stand somewhere in one chunk.
     """
-    number = graph.snapshot.concept(name.lower())
-    if number is not None and graph.known[number]:
+    number = graph.spelled(words(name))
+    if number is not None:
         return _rows_of_concept(number, graph)
     slots = view.full_text((name,), 0)[0]
     if not len(slots):

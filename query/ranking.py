@@ -114,14 +114,13 @@ def _with_walk(
     similarity, text = (_scaled(signal, settings.depth) for signal in signals)
     fused = similarity + text
     concepts = subquery.weights(graph)
-    broad = walk(graph, rows, fused, concepts, settings.broad)
-    near = walk(graph, rows, fused, concepts, settings.near)
+    walked = walk(graph, rows, fused, concepts, settings.walks)
     bridged = bridge(graph, fused, settings.bridge_from, settings.bridge_titles)
     scores = (
         settings.weight_text * text
         + settings.weight_similarity * similarity
-        + settings.weight_broad * _logarithmic(broad)
-        + settings.weight_near * _logarithmic(near)
         + settings.weight_bridge * bridged
     )
+    for shares, weight in zip(walked.T, settings.weight_walks, strict=True):
+        scores += weight * _logarithmic(shares)
     return np.where(rows, scores, 0).astype(np.float32)

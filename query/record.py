@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from index.analysis.normalise import name_key
 from index.types import BoolArray, Int64Array
 from index.view import View
 from query.graph import SearchGraph
@@ -36,7 +37,7 @@ def missing(text: str, view: View, graph: SearchGraph, rows: BoolArray) -> Missi
             continue
         absent.append(name.text)
         outside &= len(held) > 0
-        once_known &= graph.snapshot.concept(name.text.lower()) is not None
+        once_known &= _once_known(name.text, graph)
     return Missing(tuple(absent), outside, once_known) if absent else None
 
 
@@ -47,6 +48,11 @@ def _rows_of(name: Name, view: View, graph: SearchGraph) -> Int64Array:
     if len(held) or not (name.opens_sentence and rest):
         return held
     return rows_of_name(rest, view, graph) if len(view.full_text((first,), 1)[0]) else held
+
+
+def _once_known(name: str, graph: SearchGraph) -> bool:
+    keys = (name_key(name.split()), name.lower())
+    return any(graph.snapshot.concept(key) is not None for key in keys)
 
 
 def why_nothing(*, stopped: Stopped, outside: bool, documents: int, backlog: int) -> Outcome:

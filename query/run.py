@@ -16,7 +16,7 @@ from query.conclude import Conclusion, relevant_outside
 from query.filters import row_mask, searched
 from query.graph import GraphCache
 from query.language import Language
-from query.lazy import Descent, Explored, Groups, Test, Verdicts, search
+from query.lazy import Descent, Explored, Groups, RelevanceTest, Verdicts, search
 from query.ledger import Clock, Ledger
 from query.parts import Part
 from query.plan import Subquery, subqueries
@@ -165,7 +165,7 @@ class Run:
                 reply = self._test(step)
                 yield self._tested(step)
 
-    def _test(self, step: Test) -> Verdicts:
+    def _test(self, step: RelevanceTest) -> Verdicts:
         part = self.parts[step.subquery]
         with self.ledger.stage("test"):
             shown = part.candidates.of(step.slots)
@@ -174,7 +174,7 @@ class Run:
         self.ledger.tests("test", len(step.slots))
         return [verdict.relevant for verdict in verdicts]
 
-    def _tested(self, step: Test) -> SearchEvent:
+    def _tested(self, step: RelevanceTest) -> SearchEvent:
         verdicts = [v for part in self.parts for v in part.verdicts.values()]
         return SearchEvent(
             EventKind.TESTED,

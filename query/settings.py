@@ -38,27 +38,41 @@ class LazySettings:
 
 
 @dataclass(frozen=True, slots=True)
-class WalkSettings:
-    """The random walk with restart over chunks and concepts.
+class WalkStart:
+    """One random walk with restart over chunks and concepts.
 
     Attributes:
         seeds: Best chunks that the walk starts from.
-        sharpness: Their weights are the fused score to this power.
+        sharpness: Their weights are their share of the best score to this power.
         concept_restart: Share of the concept side that restarts at the question's concepts.
         chunk_restart: Share of the chunk side that restarts at the seeds.
-        steps: Steps in all; what is left after five changes no rank among the first hundred.
-        title: Weight of an edge from a title's concept to the document's chunks.
         hub: A concept passes on its weight divided by (its edges to this power); below 1 a
             concept that many chunks name loses less.
     """
 
-    seeds: int = 10
-    sharpness: float = 1.0
-    concept_restart: float = 0.3
-    chunk_restart: float = 0.3
+    seeds: int
+    sharpness: float
+    concept_restart: float
+    chunk_restart: float
+    hub: float
+
+
+@dataclass(frozen=True, slots=True)
+class WalkSettings:
+    """The walks of a ranking, all measured.
+
+    Attributes:
+        starts: A wide walk, and one that stays near the best chunks.
+        steps: Steps in all; what is left after five changes no rank among the first hundred.
+        title: Weight of an edge from a title's concept to the document's chunks.
+    """
+
+    starts: tuple[WalkStart, ...] = (
+        WalkStart(seeds=10, sharpness=1.0, concept_restart=0.3, chunk_restart=0.3, hub=0.5),
+        WalkStart(seeds=5, sharpness=3.0, concept_restart=0.5, chunk_restart=0.5, hub=1.0),
+    )
     steps: int = 5
     title: float = 4.0
-    hub: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +84,17 @@ class RankSettings:
     """
 
     walk: bool = True
-    broad: WalkSettings = field(default_factory=WalkSettings)
-    near: WalkSettings = field(
-        default_factory=lambda: WalkSettings(
-            seeds=5, sharpness=3.0, concept_restart=0.5, chunk_restart=0.5, steps=4, hub=1.0
-        )
-    )
+    walks: WalkSettings = field(default_factory=WalkSettings)
     depth: int = 200
     """How far down each signal's own ranking counts."""
     bridge_from: int = 10
     """Best chunks whose concepts are looked for in titles."""
     bridge_titles: int = 20
     """A concept in more titles than this leads nowhere in particular."""
-    weight_text: float = 1.2
-    weight_similarity: float = 0.3
-    weight_broad: float = 5.0
-    weight_near: float = 3.1
-    weight_bridge: float = 1.4
+    weight_text: float = 0.7
+    weight_similarity: float = 0.0
+    weight_walks: tuple[float, ...] = (4.0, 3.8)
+    weight_bridge: float = 2.2
     full_text_limit: int = 1000
     """Hits asked of the full-text index; all of them when filters leave less than a fifth."""
     verdict_weight: float = 0.5

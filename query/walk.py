@@ -9,11 +9,13 @@ The idea is personalised PageRank over passages and phrases, as in HippoRAG (Gut
 2024), on a graph that cost no language model.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from index.types import BoolArray, Float32Array, Int64Array
 from query.graph import SearchGraph
-from query.settings import WalkSettings
+from query.settings import WalkSettings, WalkStart
 
 
 def best(scores: Float32Array, count: int) -> Int64Array:
@@ -34,33 +36,49 @@ def walk(
     concepts: Float32Array,
     settings: WalkSettings,
 ) -> Float32Array:
-    """The walk's share of each chunk, float32[rows], 0 outside the mask.
+    """Each walk's share of each chunk, float32[rows, walks], 0 outside the mask.
 
     Args:
         graph: The snapshot's graph.
         rows: bool[rows], the chunks that may be visited.
         fused: float32[rows], the scores that seeds are taken from, 0 outside the mask.
         concepts: float32[concepts], the weights of the question's concepts; may be all 0.
-        settings: Restarts, steps, weights of edges.
+        settings: Restarts, steps, weights of edges. The walks are taken side by side, which
+            costs little more than one.
     """
-    seeds = np.zeros(len(fused), np.float32)
-    top = best(fused, settings.seeds)
-    seeds[top] = (fused[top] / max(float(fused.max()), 1e-9)) ** settings.sharpness
-    seeds, below = _normalised(seeds), _normalised(concepts)
+    seeds = np.stack([_seeds(fused, start) for start in settings.starts], axis=1)
+    below = _normalised(concepts)[:, None]
+    if not seeds.any() and not below.any():
+        return seeds
     of = graph.snapshot.chunk_document
-    allowed = rows.astype(np.float32)
-    out = _inverse(graph.chunk_weight + settings.title * graph.title_weight[of]) * allowed
-    up = _inverse(graph.chunk_degree + settings.title * graph.titled_chunks) ** settings.hub
-    restart = settings.concept_restart if below.any() else 0.0
-    at = seeds
+    allowed = rows.astype(np.float32)[:, None]
+    out = allowed * _inverse(graph.chunk_weight + settings.title * graph.title_weight[of])[:, None]
+    degree = _inverse(graph.chunk_degree + settings.title * graph.titled_chunks)
+    up = np.stack([degree**start.hub for start in settings.starts], axis=1)
+    again = _row([start.concept_restart if below.any() else 0 for start in settings.starts])
+    home = _row([start.chunk_restart for start in settings.starts])
+    idf, at = graph.idf[:, None], seeds
     for _ in range(settings.steps):
         leaving = at * out
-        titled = np.bincount(of, leaving, minlength=len(graph.title_weight)).astype(np.float32)
-        down = (graph.chunks.T @ leaving + settings.title * (graph.titles.T @ titled)) * graph.idf
-        reached = ((1 - restart) * down + restart * below) * up
+        titled = graph.documents @ leaving
+        down = (graph.chunks_down @ leaving + settings.title * (graph.titles_down @ titled)) * idf
+        reached = ((1 - again) * down + again * below) * up
         at = (graph.chunks @ reached + settings.title * (graph.titles @ reached)[of]) * allowed
-        at = (1 - settings.chunk_restart) * at + settings.chunk_restart * seeds
+        at = (1 - home) * at + home * seeds
     return np.asarray(at, np.float32)
+
+
+def _seeds(fused: Float32Array, start: WalkStart) -> Float32Array:
+    """The best chunks by their share of the best score, together 1."""
+    seeds = np.zeros(len(fused), np.float32)
+    top = best(fused, start.seeds)
+    if len(top):
+        seeds[top] = (fused[top] / fused[top[0]]) ** start.sharpness
+    return _normalised(seeds)
+
+
+def _row(values: Sequence[float]) -> Float32Array:
+    return np.array([values], np.float32)
 
 
 def bridge(graph: SearchGraph, fused: Float32Array, count: int, titles: int) -> Float32Array:
