@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from index.types import Float64Array, Int32Array
+from index.types import Float64Array, Int32Array, Int64Array
 
 MAX_SIZE = 25
 """Concepts beyond which a community is split; measured: at 25 none stays oversize, at 10 (the
@@ -76,13 +76,13 @@ def _symmetric(u: Int32Array, v: Int32Array, weight: Float64Array, n: int) -> cs
     return (half + half.T).tocsr()
 
 
-def _leiden(graph: csr_matrix, seed: int) -> Int32Array:
-    """Labels of a connected-or-not graph without isolated vertices, each label connected."""
-    n = graph.shape[0]
+def leiden(indptr: Int64Array, indices: Int32Array, data: Float64Array, *, seed: int) -> Int32Array:
+    """Labels 0, 1, ... of a graph in compressed sparse rows, both directions; each connected."""
+    n = len(indptr) - 1
     _, found = graspologic_native.leiden_csr(
-        graph.indptr.astype(np.int64),
-        graph.indices.astype(np.int32),
-        graph.data.astype(np.float64),
+        indptr,
+        indices,
+        data,
         n,
         resolution=1.0,
         randomness=0.001,
@@ -92,7 +92,16 @@ def _leiden(graph: csr_matrix, seed: int) -> Int32Array:
         trials=1,
     )
     labels = np.fromiter((found[i] for i in range(n)), np.int64, n)
-    return _connected(graph, labels)
+    return _connected(csr_matrix((data, indices, indptr), shape=(n, n)), labels)
+
+
+def _leiden(graph: csr_matrix, seed: int) -> Int32Array:
+    return leiden(
+        graph.indptr.astype(np.int64),
+        graph.indices.astype(np.int32),
+        graph.data.astype(np.float64),
+        seed=seed,
+    )
 
 
 def _connected(graph: csr_matrix, labels: np.ndarray) -> Int32Array:

@@ -99,7 +99,8 @@ class Counts:
 
         Raises ``NegativeCountError`` and changes nothing when any count would become negative.
         """
-        self._make_room(delta)
+        if len(delta.concepts):
+            self.reserve(int(delta.concepts[-1]) + 1)
         self._refuse_negative(delta)
         self.f[delta.concepts] += delta.df
         self.F += int(delta.df.sum())
@@ -134,6 +135,15 @@ class Counts:
         """int32[n]: the number of neighbours of each concept; a view."""
         return self._pool.degree
 
+    @property
+    def adjacency(self) -> tuple[Int64Array, Int32Array, Int32Array, Int32Array]:
+        """Views: row x is ``neighbour[start[x]:][:degree[x]]`` (sorted), with ``weight`` beside it.
+
+        In this order: start, degree, neighbour, weight. Valid until the next ``apply``.
+        """
+        pool = self._pool
+        return pool.start, pool.degree, pool.neighbour, pool.weight
+
     def pairs(self, min_f: int = 1) -> tuple[Int32Array, Int32Array, Int32Array]:
         """Pairs u < v with w > 0, sorted, as three int32 columns.
 
@@ -155,11 +165,12 @@ class Counts:
         pool = self._pool
         return self.f.nbytes + sum(part.nbytes for part in pool.rows)
 
-    def _make_room(self, delta: Delta) -> None:
-        if not len(delta.concepts) or int(delta.concepts[-1]) < self.concept_count:
+    def reserve(self, concept_count: int) -> None:
+        """Make room for so many concepts."""
+        if concept_count <= self.concept_count:
             return
         # A quarter more keeps the cost of growth in proportion to the number of concepts.
-        wanted = max(int(delta.concepts[-1]) + 1, self.concept_count + self.concept_count // 4)
+        wanted = max(concept_count, self.concept_count + self.concept_count // 4)
         more = wanted - self.concept_count
         pool = self._pool
         self.f = np.concatenate([self.f, np.zeros(more, np.int32)])

@@ -1,0 +1,348 @@
+"""The hierarchy kept under a stream: after every delta connected, nested and within its sizes.
+
+A dynamic frontier (Sahu, DF-Leiden; HIT-Leiden, arXiv 2601.08554): from the top level down, only
+concepts that the delta can move are visited, whole touched leaves are tried as units, what came
+apart is cut, what grew too large is split by a static Leiden of its own ties. The cost follows
+the delta; a bound on the edges scanned holds the moves, and what is left over waits for the next.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from index.communities import arrays
+from index.communities.adopt import Adoption, LineageEvent
+from index.communities.epoch import Epoch
+from index.communities.frontier import Frontier, frontier, ties_of
+from index.communities.hierarchy import Hierarchy
+from index.communities.kernels import edges, moves, repair
+from index.communities.kernels.state import (
+    CHANGED,
+    DEPTH,
+    MOVES,
+    PENDING,
+    SEEDS,
+    TOUCHED,
+    WORK,
+    take_slot,
+)
+from index.communities.naming import Moves, name
+from index.communities.partition import MAX_SIZE, leiden
+from index.counts.graph import Counts
+from index.types import Delta, Int32Array, Int64Array
+
+_ROUNDS = 12  # of local moves and units at one level
+_MERGE_BACK = 0.8  # share of the size limit at which a split community becomes whole again
+_UNIT = 4  # times the size limit: the largest community that is moved as a whole
+_AGAIN = 1.2  # growth at which an unsplittable community is tried again
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicSettings:
+    """``max_size``: concepts beyond which a community is split. ``seed``: of those splits.
+
+    ``work_factor`` and ``work_floor``: moves end once the edges scanned in a batch reach
+    ``work_floor + work_factor * degrees of the frontier``.
+    """
+
+    max_size: int = MAX_SIZE
+    seed: int = 0
+    work_factor: int = 30
+    work_floor: int = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one batch cost: ties changed, edges scanned, concepts moved, parts cut off...
+
+    ``frontier_degree``: the degrees of the concepts that the delta queued, summed over levels.
+    ``carried``: concepts that still wait for a move, for want of work allowed.
+    """
+
+    ties_changed: int = 0
+    frontier_degree: int = 0
+    scanned: int = 0
+    moves: int = 0
+    cut: int = 0
+    split: int = 0
+    merged_back: int = 0
+    carried: int = 0
+
+
+class DynamicCommunities:
+    """Owns the hierarchy and changes it with the counts, which it alone may change meanwhile.
+
+    The hierarchy given is taken over with its ids; concepts without ties leave it, those that
+    belong nowhere are placed by the first ``settle``. ``queue_all``: after a restart, let every
+    concept be visited once.
+    """
+
+    def __init__(
+        self,
+        counts: Counts,
+        hierarchy: Hierarchy,
+        epoch: Epoch,
+        next_id: int,
+        settings: DynamicSettings | None = None,
+        *,
+        queue_all: bool = False,
+    ) -> None:
+        counts.reserve(len(hierarchy.leaf))
+        self._counts = counts
+        self._epoch = epoch
+        self._settings = settings or DynamicSettings()
+        self._next_id = next_id
+        self.hierarchy = hierarchy.extended(counts.concept_count)
+        slots = 2 * len(hierarchy.ids) + 1024
+        self._state = arrays.empty_state(counts, epoch, slots)
+        self._ids = np.zeros(slots, np.int64)
+        self._held = np.zeros(slots, np.int64)
+        self._stuck: dict[int, int] = {}
+        self._cut = self._split = self._merged_back = 0
+        self._begin(queue_all=queue_all)
+
+    def apply(self, delta: Delta) -> tuple[Adoption, Work]:
+        """Apply a delta to the counts and bring the hierarchy up to date.
+
+        Raises ``NegativeCountError`` and changes nothing where the counts refuse the delta.
+        """
+        if len(delta.concepts):
+            self._counts.reserve(int(delta.concepts[-1]) + 1)
+        self._grow()
+        edge = frontier(self._state, self._counts.f, delta, self._epoch)
+        self._counts.apply(delta)
+        self._state = arrays.with_rows(self._state, self._counts)
+        changed = self._retie(edge)
+        return self.settle(changed)
+
+    def settle(self, ties_changed: int = 0) -> tuple[Adoption, Work]:
+        """Let those move who wait, mend, split and merge; name what came out."""
+        counters = self._state.counters
+        counters[WORK] = counters[MOVES] = 0
+        self._cut = self._split = self._merged_back = 0
+        degrees = int(edges.frontier_degree(self._state))
+        limit = self._settings.work_floor + self._settings.work_factor * degrees
+        for level in range(DEPTH):
+            self._settle_level(level, limit)
+        adoption = self._name()
+        work = Work(
+            ties_changed=ties_changed,
+            frontier_degree=degrees,
+            scanned=int(counters[WORK]),
+            moves=int(counters[MOVES]),
+            cut=self._cut,
+            split=self._split,
+            merged_back=self._merged_back,
+            carried=int(counters[PENDING]),
+        )
+        return adoption, work
+
+    def _begin(self, *, queue_all: bool) -> None:
+        state, n = self._state, self._counts.concept_count
+        arrays.place(state, self.hierarchy, self._ids)
+        self._held[:] = state.size
+        edges.count_ties(state)
+        everybody = np.arange(n, dtype=np.int32)
+        self._want_slots(int(np.count_nonzero((state.ties > 0) & (state.member[:, 0] < 0))))
+        state = self._state
+        nothing = np.zeros(n, np.int64)
+        edges.depart(state, everybody, everybody)
+        edges.arrive(state, everybody, everybody, nothing, nothing)
+        edges.recount(state)
+        edges.doubt_all(state, queue_all)
+        for slot in np.flatnonzero(self._ids > 0).tolist():
+            state.touched[state.counters[TOUCHED]] = slot
+            state.counters[TOUCHED] += not state.is_touched[slot]
+            state.is_touched[slot] = 1
+
+    def _grow(self) -> None:
+        before = len(self._state.member)
+        self._state = arrays.with_concepts(self._state, self._counts.concept_count)
+        self._state.bucket[before:] = self._epoch.buckets(np.zeros(1, np.int32))[0]
+        self._state = arrays.with_rows(self._state, self._counts)
+
+    def _want_slots(self, wanted: int) -> None:
+        self._state = arrays.with_free_slots(self._state, wanted + 64)
+        missing = len(self._state.size) - len(self._ids)
+        if missing:
+            self._ids = np.concatenate([self._ids, np.zeros(missing, np.int64)])
+            self._held = np.concatenate([self._held, np.zeros(missing, np.int64)])
+
+    def _retie(self, edge: Frontier) -> int:
+        self._want_slots(2 * len(edge.u))
+        state = self._state
+        state.bucket[edge.crossing] = edge.buckets
+        after = ties_of(state, edge.u, edge.v)
+        edges.arrive(state, edge.u, edge.v, edge.before, after)
+        edges.retie(state, edge.u, edge.v, edge.before, after)
+        edges.depart(state, edge.u, edge.v)
+        edges.requeue(state, edge.crossing)
+        return int(np.count_nonzero(after != edge.before))
+
+    def _settle_level(self, level: int, limit: int) -> None:
+        self._mend(level)
+        for _ in range(_ROUNDS):
+            waiting = self._waiting(level)
+            if waiting:
+                self._want_slots(waiting)
+                moves.local_moves(self._state, level, limit)
+                self._mend(level)
+            self._want_slots(int(self._state.counters[TOUCHED]))
+            unit_size = _UNIT * self._settings.max_size
+            if moves.unit_moves(self._state, level, unit_size, limit):
+                self._mend(level)
+            elif not self._waiting(level) or self._state.counters[WORK] >= limit:
+                break
+        self._keep_sizes(level)
+
+    def _waiting(self, level: int) -> int:
+        state = self._state
+        waits = state.pending[: state.counters[PENDING]]
+        return int(np.count_nonzero(state.queued[waits] >> level & 1))
+
+    def _mend(self, level: int) -> None:
+        state = self._state
+        seeds = state.seeds[: state.counters[SEEDS]]
+        seeds = seeds[(state.dirty[seeds] >> level & 1).astype(np.bool_)]
+        state.dirty[seeds] &= ~np.int32(1 << level)
+        seeds = seeds[state.member[seeds, level] >= 0]
+        if not len(seeds):
+            return
+        slots = state.member[seeds, level]
+        # Those with few neighbours first: they find the hubs among the others at once, and the
+        # long row of a hub is seldom searched.
+        order = np.lexsort((seeds, state.degree[seeds], slots))
+        seeds, slots = seeds[order], slots[order]
+        bounds = np.flatnonzero(np.diff(slots)) + 1
+        offsets = np.concatenate([[0], bounds, [len(seeds)]]).astype(np.int64)
+        self._want_slots(len(seeds))
+        self._cut += int(repair.mend(self._state, level, seeds, offsets))
+
+    def _keep_sizes(self, level: int) -> None:
+        """Split what is too large, merge back what is small again or has a single child."""
+        for slot in self._touched(level - 1).tolist() if level else ():
+            if self._state.children[slot] == 1:
+                self._make_whole(slot, level)
+                self._split_slot(slot, level)
+        for slot in self._touched(level).tolist():
+            small = self._state.size[slot] <= _MERGE_BACK * self._settings.max_size
+            if self._state.children[slot] and small:
+                self._make_whole(slot, level + 1)
+            self._split_slot(slot, level + 1)
+
+    def _touched(self, level: int) -> Int32Array:
+        """Slots at a level that live and whose members, or whose children's members, changed."""
+        state = self._state
+        touched = state.touched[: state.counters[TOUCHED]]
+        if level >= 0:
+            inside = touched[state.level[touched] == level + 1]
+            touched = np.concatenate([touched, state.parent[inside]])
+        touched = np.unique(touched)
+        found: Int32Array = touched[(state.level[touched] == level) & (state.size[touched] > 0)]
+        return found
+
+    def _make_whole(self, slot: int, level: int) -> None:
+        """Dissolve what is inside a community from ``level`` on."""
+        edges.shorten(self._state, edges.chain(self._state, slot), level)
+        self._merged_back += 1
+
+    def _split_slot(self, slot: int, level: int) -> None:
+        """Split a whole community that is too large into communities of ``level``."""
+        size = int(self._state.size[slot])
+        if self._state.children[slot] or size <= self._settings.max_size or level == DEPTH:
+            return
+        if size < _AGAIN * self._stuck.get(slot, 0):
+            return
+        members = np.sort(edges.chain(self._state, slot))
+        graph = repair.subgraph(self._state, members)
+        labels = leiden(*graph, seed=self._settings.seed)
+        count = int(labels.max()) + 1
+        if count == 1:
+            self._stuck[slot] = size
+            return
+        self._stuck.pop(slot, None)
+        self._want_slots(count)
+        state = self._state
+        slots = np.array([take_slot(state, level, slot) for _ in range(count)], np.int32)
+        edges.lengthen(state, members, labels, slots, level)
+        self._split += 1
+
+    def _name(self) -> Adoption:
+        state = self._state
+        slots = np.sort(state.touched[: state.counters[TOUCHED]])
+        changed = state.changed[: state.counters[CHANGED]].copy()
+        events: list[LineageEvent] = []
+        deaths: list[int] = []
+        renamed: list[Int32Array] = [changed]
+        for level in np.unique(state.level[slots]).tolist():
+            here = slots[state.level[slots] == level]
+            names = name(
+                Moves(
+                    before=state.was[changed, level],
+                    now=state.member[changed, level],
+                    slots=here,
+                    ids=self._ids[here],
+                    held=self._held[here],
+                    size=state.size[here].astype(np.int64),
+                ),
+                self._next_id,
+            )
+            self._next_id = names.next_id
+            events += names.lineage
+            deaths += names.deaths
+            other = here[(names.ids != self._ids[here]) & (names.ids > 0)]
+            leaves = other[state.children[other] == 0].tolist()
+            renamed += [edges.chain(state, slot) for slot in leaves]
+            self._ids[here] = names.ids
+        self._held[slots] = state.size[slots]
+        return self._close(slots, np.unique(np.concatenate(renamed)), deaths, events)
+
+    def _close(
+        self,
+        slots: Int32Array,
+        concepts: Int32Array,
+        deaths: list[int],
+        events: list[LineageEvent],
+    ) -> Adoption:
+        leaf = self._leaves(concepts)
+        self._release(slots)
+        hierarchy = self._hierarchy(concepts, leaf)
+        before = self.hierarchy.extended(len(hierarchy.leaf)).leaf[concepts]
+        moved = before != leaf
+        self.hierarchy = hierarchy
+        return Adoption(
+            hierarchy,
+            (concepts[moved], leaf[moved]),
+            tuple(sorted(deaths)),
+            tuple(events),
+            self._next_id,
+        )
+
+    def _leaves(self, concepts: Int32Array) -> Int64Array:
+        paths = self._state.member[concepts]
+        depth = (paths >= 0).sum(axis=1)
+        at = paths[np.arange(len(concepts)), np.maximum(depth - 1, 0)]
+        found: Int64Array = np.where(depth > 0, self._ids[np.maximum(at, 0)], Hierarchy.NONE)
+        return found
+
+    def _release(self, slots: Int32Array) -> None:
+        """End the batch: emptied slots are free again, lists are cleared."""
+        edges.end_batch(self._state)
+        for slot in slots[self._state.size[slots] == 0].tolist():
+            self._stuck.pop(slot, None)
+
+    def _hierarchy(self, concepts: Int32Array, leaf: Int64Array) -> Hierarchy:
+        state = self._state
+        leaves = self.hierarchy.extended(len(state.member)).leaf.copy()
+        leaves[concepts] = leaf
+        alive = np.flatnonzero(self._ids > 0)
+        alive = alive[np.argsort(self._ids[alive])]
+        parent = self._ids[state.parent[alive]]  # the root's id is 0
+        return Hierarchy(
+            epoch=self.hierarchy.epoch,
+            ids=self._ids[alive],
+            level=state.level[alive].astype(np.int16),
+            parent=parent,
+            sizes=state.size[alive].copy(),
+            leaf=leaves,
+        )

@@ -1,0 +1,1 @@
+"""Compiled loops of the dynamic communities. Only ``index.communities`` calls them."""

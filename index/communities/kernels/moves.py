@@ -1,0 +1,250 @@
+"""Local moves of concepts, and moves of whole leaves, at one level."""
+
+import numpy as np
+from numba import njit
+
+from index.communities.kernels.state import (
+    DEPTH,
+    FREE,
+    MOVES,
+    PENDING,
+    TOUCHED,
+    WORK,
+    change_path,
+    enqueue,
+    inner_njit,
+    loosen,
+    soil,
+    take_path,
+    take_slot,
+    tie,
+    weaken,
+)
+
+MOST = 2.0**31 - 1
+"""The largest slack that is kept."""
+
+
+@inner_njit
+def gather(st, x, k, count):
+    """Add the ties of x inside its parent to ``shared`` by slot at level k.
+
+    ``near[:count]`` lists the slots; returns its new length and the sum of the ties.
+    """
+    low = st.start[x]
+    total = np.int64(0)
+    for i in range(low, low + st.degree[x]):
+        y = st.neighbour[i]
+        c = st.member[y, k]
+        if c < 0 or (k > 0 and st.member[y, k - 1] != st.member[x, k - 1]):
+            continue
+        value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
+        if value == 0:
+            continue
+        if st.shared[c] == 0:
+            st.near[count] = c
+            count += 1
+        st.shared[c] += value
+        total += value
+    st.counters[WORK] += st.degree[x]
+    return count, total
+
+
+@inner_njit
+def best_slot(st, own, total, count, whole):
+    """The slot but ``own`` that is best to join (-1: none) and what joining gains.
+
+    Gain of joining c: ties to c less ``total * sums[c] / whole`` (resolution 1). Of equal slots
+    the lowest. Clears ``shared``.
+    """
+    margin = 1e-9 * (1.0 + total)
+    best, chosen = -np.inf, -1
+    for j in range(count):
+        c = st.near[j]
+        if c != own:
+            gain = st.shared[c] - total * (st.sums[c] / whole)
+            if gain > best + margin or (gain > best - margin and c < chosen):
+                best = max(gain, best)
+                chosen = c
+        st.shared[c] = 0
+    return chosen, best
+
+
+@inner_njit
+def descend(st, x, k, path):
+    """Complete the path of x below level k: at each level the child that suits it best."""
+    low = st.start[x]
+    for j in range(k + 1, DEPTH):
+        above = path[j - 1]
+        path[j] = -1
+        if st.children[above] == 0:
+            return
+        count, total = 0, np.int64(0)
+        for i in range(low, low + st.degree[x]):
+            y = st.neighbour[i]
+            c = st.member[y, j]
+            if c < 0 or st.member[y, j - 1] != above:
+                continue
+            value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
+            if value == 0:
+                continue
+            if st.shared[c] == 0:
+                st.near[count] = c
+                count += 1
+            st.shared[c] += value
+            total += value
+        whole = max(st.inner[above], np.int64(1))
+        path[j], _ = best_slot(st, -1, total, count, whole)
+        st.counters[WORK] += st.degree[x]
+
+
+@inner_njit
+def start_ring(st, k):
+    """Fill the ring with those who wait at level k; returns how many."""
+    count = 0
+    for i in range(st.counters[PENDING]):
+        if st.queued[st.pending[i]] >> k & 1:
+            st.ring[count] = st.pending[i]
+            count += 1
+    return count
+
+
+@inner_njit
+def follow(st, x, k, left):
+    """The new slot of x now suits its neighbours elsewhere better (those in ``left`` know)."""
+    low = st.start[x]
+    for i in range(low, low + st.degree[x]):
+        y = st.neighbour[i]
+        c = st.member[y, k]
+        if c < 0 or c == left or c == st.member[x, k]:
+            continue
+        if k > 0 and st.member[y, k - 1] != st.member[x, k - 1]:
+            continue
+        value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
+        if value > 0:
+            weaken(st.slack, st.queued, st.listed, st.pending, st.counters, y, k, value)
+
+
+@inner_njit
+def choose(st, x, k, c, path):
+    """Where x, in c at level k, gains most: completes ``path`` and returns True if it is not c."""
+    above = 0 if k == 0 else st.member[x, k - 1]
+    near, total = gather(st, x, k, 0)
+    whole = st.inner[above]
+    if whole == 0:
+        return False
+    stay = st.shared[c] - total * ((st.sums[c] - total) / whole)
+    to, best = best_slot(st, c, total, near, whole)
+    margin = 1e-9 * (1.0 + total)  # a tie means staying, so that nothing flips for ever
+    if st.size[c] > 1 and best < 0.0:  # alone it would do better than with any neighbour
+        to, best = -1, 0.0
+        if stay < -margin:
+            to = take_slot(st, k, above)
+    if to < 0 or best <= stay + margin:
+        st.slack[x, k] = np.int32(max(0.0, min(stay - best, MOST)))
+        return False
+    take_path(path, st, x, k)
+    path[k] = to
+    descend(st, x, k, path)
+    return True
+
+
+@njit(cache=True)
+def local_moves(st, k, limit):
+    """Move concepts at level k to where they gain most, until nobody waits or work is spent.
+
+    ``limit``: value of the work counter at which to stop; who still waits then stays queued.
+    """
+    path = np.empty(DEPTH, np.int32)
+    while st.counters[WORK] < limit:
+        count = start_ring(st, k)
+        if count == 0:
+            return
+        for position in range(count):
+            if st.counters[WORK] >= limit:
+                return
+            x = st.ring[position]
+            st.queued[x] &= ~(1 << k)
+            c = st.member[x, k]
+            if c < 0 or not choose(st, x, k, c, path):
+                continue
+            loosen(st, x, k, path)
+            change_path(st, x, k, path)
+            follow(st, x, k, c)
+            for j in range(k + 1, DEPTH):
+                if st.member[x, j] >= 0:
+                    enqueue(st.queued, st.listed, st.pending, st.counters, x, j)
+            st.counters[MOVES] += 1
+
+
+@njit(cache=True)
+def unit_moves(st, k, max_size, limit):
+    """Move whole communities between the slots of level k; returns how many moved.
+
+    The communities that this batch touched, at level k and below, of at most ``max_size``
+    concepts, stand for Leiden's refined ones: moving one as a unit finds the merges that no
+    single concept can begin. What such a community held inside is split anew.
+    """
+    moved = 0
+    path = np.empty(DEPTH, np.int32)
+    for at in range(st.counters[TOUCHED]):
+        unit = st.touched[at]
+        size = st.size[unit]
+        if size == 0 or size > max_size or st.level[unit] < k or st.tried[unit] >> k & 1:
+            continue
+        if st.counters[WORK] >= limit:
+            return moved
+        st.tried[unit] |= 1 << k
+        to = better_home(st, unit, k)
+        if to < 0:
+            continue
+        take_path(path, st, st.head[unit], k)
+        path[k] = to
+        if k + 1 < DEPTH and st.children[to]:
+            path[k + 1] = take_slot(st, k + 1, to)
+        carry(st, unit, k, path)
+        moved += 1
+    return moved
+
+
+@inner_njit
+def better_home(st, unit, k):
+    """The slot of level k that a unit gains most by moving to; -1 where it is best at home."""
+    x = st.head[unit]
+    own = st.member[x, k]
+    above = 0 if k == 0 else st.member[x, k - 1]
+    whole = st.inner[above]
+    count, total = 0, np.int64(0)
+    while x >= 0:
+        count, ties = gather(st, x, k, count)
+        total += ties
+        x = st.after[x, st.level[unit]]
+    if whole == 0:
+        return -1
+    stay = 0.0
+    if own != unit:
+        stay = (st.shared[own] - st.inner[unit]) - total * ((st.sums[own] - total) / whole)
+    to, best = best_slot(st, own, total, count, whole)
+    margin = 1e-9 * (1.0 + total)
+    if own != unit and best < 0.0:  # a part that does better as a community of its own
+        return take_slot(st, k, above) if stay < -margin else -1
+    if to < 0 or best <= stay + margin:
+        return -1
+    if k + 1 < DEPTH and st.children[to] and st.counters[FREE] == 0:
+        return -1
+    return to
+
+
+@inner_njit
+def carry(st, unit, k, path):
+    """Move all members of a unit to one path from level k on."""
+    left = st.member[st.head[unit], k]
+    while st.size[unit] > 0:
+        x = st.head[unit]
+        loosen(st, x, k, path)
+        change_path(st, x, k, path)
+        follow(st, x, k, left)
+        for j in range(k, DEPTH):
+            if path[j] >= 0:
+                enqueue(st.queued, st.listed, st.pending, st.counters, x, j)
+                soil(st.dirty, st.listed, st.seeds, st.counters, x, j)

@@ -1,0 +1,85 @@
+"""Lasting ids for slots: who continues whom, from the concepts that moved in one batch."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from index.communities.adopt import LineageEvent, LineageKind
+from index.types import Int32Array, Int64Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moves:
+    """One level of one batch.
+
+    ``before``, ``now`` int32: slots at this level of the concepts that changed, -1 for none.
+    ``slots`` int32: the slots that lost or won a concept, sorted. ``ids`` and ``held`` int64: the
+    id that each had before the batch (0 for none) and its size then; ``size`` its size now.
+    """
+
+    before: Int32Array
+    now: Int32Array
+    slots: Int32Array
+    ids: Int64Array
+    held: Int64Array
+    size: Int64Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """``ids`` int64: the id of each of ``Moves.slots`` from now on, 0 for one without members."""
+
+    ids: Int64Array
+    deaths: tuple[int, ...]
+    lineage: tuple[LineageEvent, ...]
+    next_id: int
+
+
+def name(moves: Moves, next_id: int) -> Names:
+    """Of a split the larger part keeps the id, of a merge the larger; ids are never reused."""
+    overlaps = _overlaps(moves)
+    named = np.zeros(len(moves.slots), np.int64)
+    heir: dict[int, int] = {}
+    origin: dict[int, tuple[int, int]] = {}
+    for common, before, at in overlaps:
+        first = at not in origin
+        origin.setdefault(at, (before, common))
+        if first and before not in heir:
+            heir[before] = at
+            named[at] = before
+    events: list[LineageEvent] = []
+    for at in np.flatnonzero((named == 0) & (moves.size > 0)).tolist():
+        named[at] = next_id
+        next_id += 1
+        before, common = origin.get(at, (0, 0))
+        kind = LineageKind.SPLIT if before in heir else LineageKind.BIRTH
+        shared = common if before in heir else int(moves.size[at])
+        events.append(LineageEvent(kind, int(named[at]), before if before in heir else 0, shared))
+    deaths = sorted(set(moves.ids[moves.ids > 0].tolist()) - set(heir))
+    for community in deaths:
+        into = next(((at, n) for n, before, at in overlaps if before == community), None)
+        if into is None:
+            size = int(moves.held[moves.ids == community][0])
+            events.append(LineageEvent(LineageKind.DEATH, community, 0, size))
+        else:
+            events.append(LineageEvent(LineageKind.MERGE, community, int(named[into[0]]), into[1]))
+    return Names(named, tuple(deaths), tuple(events), next_id)
+
+
+def _overlaps(moves: Moves) -> list[tuple[int, int, int]]:
+    """(concepts in common, old id, row of the new slot), most first; ties by id, then by row."""
+    moved = moves.before != moves.now
+    gone = np.bincount(
+        np.searchsorted(moves.slots, moves.before[moved & (moves.before >= 0)]),
+        minlength=len(moves.slots),
+    )
+    stayed = np.where((moves.ids > 0) & (moves.size > 0), moves.held - gone, 0)
+    rows = [(int(stayed[at]), int(moves.ids[at]), at) for at in np.flatnonzero(stayed > 0).tolist()]
+    both = moved & (moves.before >= 0) & (moves.now >= 0)
+    pairs = np.stack([moves.before[both], moves.now[both]])
+    unique, counts = np.unique(pairs, axis=1, return_counts=True)
+    ends = np.searchsorted(moves.slots, unique)
+    for old, new, common in zip(ends[0].tolist(), ends[1].tolist(), counts.tolist(), strict=True):
+        if moves.ids[old] > 0:
+            rows.append((common, int(moves.ids[old]), new))
+    return sorted(rows, key=lambda row: (-row[0], row[1], row[2]))

@@ -1,0 +1,258 @@
+"""The hierarchy under a stream: every invariant after every batch, whatever comes."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from index.communities.adopt import adopt
+from index.communities.dynamic import DynamicCommunities, DynamicSettings
+from index.communities.epoch import Epoch
+from index.communities.hierarchy import Hierarchy
+from index.communities.kernels.edges import all_ties
+from index.communities.partition import Partition, modularity, partition
+from index.communities.pruning import CountArrays, PruningSettings
+from index.counts.delta import chunk_delta
+from index.counts.graph import Counts
+from index.errors import NegativeCountError
+from tests.index.communities.dynamics import Topics, graph_of, validate
+
+MAX_SIZE = 8
+PRUNING = PruningSettings(remove_ego=False, weakest_percent=20.0)
+SETTINGS = DynamicSettings(max_size=MAX_SIZE)
+
+
+def started(chunks, dynamic=SETTINGS):
+    """Counts of the chunks, and the hierarchy over them, from nothing."""
+    counts = Counts()
+    counts.apply(chunk_delta(chunks, []))
+    arrays = CountArrays.of(counts, counts.concept_count, PRUNING)
+    epoch = Epoch.of(arrays, PRUNING, 1)
+    empty = Hierarchy.empty(counts.concept_count)
+    communities = DynamicCommunities(counts, empty, epoch, 1, dynamic)
+    communities.settle()
+    return communities
+
+
+def stream(seed, batches, *, size=10):
+    """A living window of chunks: yields (added, removed); now and then all of them go."""
+    topics = Topics(seed)
+    living = topics.chunks(40)
+    yield living, []
+    for _ in range(batches):
+        fate = topics.rng.random()
+        if fate < 0.2:
+            topics.turn()
+        gone = len(living) if fate > 0.97 else int(topics.rng.integers(0, size))
+        added = topics.chunks(int(topics.rng.integers(0, size)))
+        removed, living = living[:gone], living[gone:] + added
+        yield added, removed
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 10_000))
+def test_every_invariant_holds_after_every_batch(seed):
+    batches = stream(seed, 20)
+    communities = started(next(batches)[0])
+    validate(communities, MAX_SIZE)
+    ids = set(communities.hierarchy.ids.tolist())
+    for added, removed in batches:
+        before = communities.hierarchy
+        adoption, work = communities.apply(chunk_delta(added, removed))
+        validate(communities, MAX_SIZE)
+        assert work.carried == 0
+        _validate_adoption(before, adoption, ids)
+        ids |= set(adoption.hierarchy.ids.tolist())
+
+
+def _validate_adoption(before, adoption, ever):
+    """What a generation records leads from the hierarchy before to the one after."""
+    now = adoption.hierarchy
+    leaf = before.extended(len(now.leaf)).leaf.copy()
+    concepts, leaves = adoption.moved
+    assert (leaf[concepts] != leaves).all()
+    leaf[concepts] = leaves
+    assert (leaf == now.leaf).all()
+    assert set(adoption.deaths) == set(before.ids.tolist()) - set(now.ids.tolist())
+    fresh = set(now.ids.tolist()) - set(before.ids.tolist())
+    assert not fresh & ever, "an id was used again"
+    born = {e.community for e in adoption.lineage if e.kind in ("birth", "split")}
+    ended = {e.community for e in adoption.lineage if e.kind in ("death", "merge")}
+    assert (born, ended) == (fresh, set(adoption.deaths))
+    assert all(i < adoption.next_id for i in now.ids.tolist())
+
+
+def test_two_hundred_batches_with_topics_born_and_dying_keep_the_quality():
+    """Modularity of C0 at least 0.99 of the worst of five static seeds, at twenty moments."""
+    topics = Topics(11, topics=12, words=20)
+    living = topics.chunks(300)
+    communities = started(living)
+    for batch in range(200):
+        if batch % 7 == 0:
+            topics.turn()
+        added, removed = topics.chunks(10), living[:10]
+        living = living[10:] + added
+        communities.apply(chunk_delta(added, removed))
+        if batch % 10 == 9:
+            assert _quality(communities) >= 0.99
+    validate(communities, MAX_SIZE)
+
+
+def _quality(communities):
+    """Modularity of C0 over that of the worst of five static runs."""
+    u, v, weight = all_ties(communities._state)
+    weight = weight.astype(np.float64)
+    n = len(communities.hierarchy.leaf)
+    row = communities.hierarchy.at_level(0)
+    _, labels = np.unique(row, return_inverse=True)
+    labels = labels.astype(np.int32) - (row == Hierarchy.NONE).any()
+    static = [partition(u, v, weight, n, seed=seed).modularity[0] for seed in range(5)]
+    return modularity(u, v, weight, labels) / min(static)
+
+
+def test_the_same_stream_gives_the_same_partition():
+    first, second = (_run(4) for _ in range(2))
+    assert (first.leaf == second.leaf).all()
+    assert (first.ids == second.ids).all()
+
+
+def _run(seed):
+    batches = stream(seed, 30)
+    communities = started(next(batches)[0])
+    for added, removed in batches:
+        communities.apply(chunk_delta(added, removed))
+    return communities.hierarchy
+
+
+def test_what_the_delta_does_not_touch_keeps_ids_and_members():
+    """Two worlds without a common concept: news in one leaves the other as it is."""
+    topics = Topics(6, topics=8, common=0)
+    communities = started(topics.chunks(120))
+    before = communities.hierarchy
+    away = [chunk + np.int32(topics.next) for chunk in topics.chunks(60)]
+    adoption, _ = communities.apply(chunk_delta(away, []))
+    now = adoption.hierarchy
+    assert np.isin(before.ids, now.ids).all()
+    assert (now.leaf[: len(before.leaf)] == before.leaf).all()
+
+
+def test_work_follows_the_delta_and_not_the_graph():
+    """Ten times the graph, the same news: the edges scanned stay about the same."""
+    scanned = []
+    for topics_count in (10, 100):
+        topics = Topics(3, topics=topics_count, words=20, common=0)
+        communities = started(topics.chunks(30 * topics_count))
+        topics.topics = topics.topics[:5]
+        _, work = communities.apply(chunk_delta(topics.chunks(10), []))
+        scanned.append(work.scanned)
+    assert scanned[1] <= 3 * scanned[0]
+
+
+def test_a_bound_on_work_is_kept_and_the_rest_is_carried_to_the_next_batch():
+    tight = DynamicSettings(max_size=10_000, work_factor=0, work_floor=200)
+    topics = Topics(9, topics=10)
+    communities = started(topics.chunks(200), tight)
+    carried = []
+    for _ in range(400):
+        _, work = communities.settle()
+        validate(communities, 10_000)
+        carried.append(work.carried)
+        if not work.carried:
+            break
+    assert carried[0] > 0
+    assert carried[-1] == 0
+
+
+def test_a_tie_never_cycles():
+    """A concept between two equal communities stays where it is, batch after batch."""
+    left, right = np.arange(5, dtype=np.int32), np.arange(5, 10, dtype=np.int32)
+    between = [np.append(left, 10).astype(np.int32), np.append(right, 10).astype(np.int32)]
+    communities = started([left, left, right, right, *between])
+    home = int(communities.hierarchy.leaf[10])
+    noise = np.array([20, 21], np.int32)
+    for batch in range(6):
+        delta = chunk_delta([noise], []) if batch % 2 == 0 else chunk_delta([], [noise])
+        _, work = communities.apply(delta)
+        assert int(communities.hierarchy.leaf[10]) == home
+        assert work.moves == 0
+
+
+def test_a_cut_bridge_splits_and_the_larger_side_keeps_the_id():
+    """Even where no work is left for moves: coming apart is put right at once."""
+    big, small = np.arange(6, dtype=np.int32), np.arange(6, 10, dtype=np.int32)
+    bridge = np.array([5, 6], np.int32)
+    idle = DynamicSettings(max_size=100, work_factor=0, work_floor=0)
+    counts = Counts()
+    counts.apply(chunk_delta([big] * 2 + [small] * 2 + [bridge] * 3, []))
+    one = adopt(Hierarchy.empty(10), Partition((np.zeros(10, np.int32),), ()), 10, 5)
+    epoch = Epoch(1, 640, 1, 2, np.zeros(0, np.int32))
+    communities = DynamicCommunities(counts, one.hierarchy, epoch, one.next_id, idle)
+    communities.settle()
+    assert communities.hierarchy.ids.tolist() == [5]
+    adoption, work = communities.apply(chunk_delta([], [bridge] * 3))
+    validate(communities, 100)
+    assert work.cut == 1
+    assert adoption.hierarchy.leaf.tolist()[:10] == [5] * 6 + [6] * 4
+    (event,) = adoption.lineage
+    assert (event.kind, event.community, event.related, event.shared) == ("split", 6, 5, 4)
+
+
+def test_an_emptied_graph_has_no_communities_and_fills_again():
+    topics = Topics(2)
+    chunks = topics.chunks(60)
+    communities = started(chunks)
+    adoption, _ = communities.apply(chunk_delta([], chunks))
+    assert adoption.hierarchy.levels == ()
+    assert (adoption.hierarchy.leaf == Hierarchy.NONE).all()
+    communities.apply(chunk_delta(chunks, []))
+    validate(communities, MAX_SIZE)
+    assert communities.hierarchy.depth > 0
+
+
+def test_a_refused_delta_changes_nothing():
+    communities = started(Topics(5).chunks(40))
+    before = communities.hierarchy
+    with pytest.raises(NegativeCountError):
+        communities.apply(chunk_delta([], [np.array([0, 500], np.int32)]))
+    validate(communities, MAX_SIZE)
+    assert communities.hierarchy is before
+
+
+def test_a_static_partition_is_taken_over_with_its_ids():
+    """And what has changed since it was computed is put right: gone, new, come apart."""
+    topics = Topics(8, topics=8)
+    living = topics.chunks(150)
+    communities = started(living)
+    u, v, weight = all_ties(communities._state)
+    n = len(communities.hierarchy.leaf)
+    found = partition(u, v, weight.astype(np.float64), n, max_size=MAX_SIZE)
+    adoption = adopt(communities.hierarchy, found, n, communities._next_id)
+    counts = communities._counts
+    counts.apply(chunk_delta(topics.chunks(20), living[:60]))
+    again = DynamicCommunities(
+        counts, adoption.hierarchy, communities._epoch, adoption.next_id, SETTINGS
+    )
+    again.settle()
+    validate(again, MAX_SIZE)
+    kept = np.isin(again.hierarchy.ids, adoption.hierarchy.ids).mean()
+    assert kept > 0.5
+
+
+def test_a_hub_stays_out_for_an_epoch():
+    chunks = [np.append(chunk + 1, 0).astype(np.int32) for chunk in Topics(1).chunks(60)]
+    chunks = [np.unique(chunk) for chunk in chunks]
+    counts = Counts()
+    counts.apply(chunk_delta(chunks, []))
+    pruning = PruningSettings()
+    epoch = Epoch.of(CountArrays.of(counts, counts.concept_count, pruning), pruning, 1)
+    assert epoch.hubs.tolist() == [0]
+    communities = DynamicCommunities(
+        counts, Hierarchy.empty(counts.concept_count), epoch, 1, SETTINGS
+    )
+    communities.settle()
+    communities.apply(chunk_delta(chunks[:5], []))
+    validate(communities, MAX_SIZE)
+    assert communities.hierarchy.leaf[0] == Hierarchy.NONE
+    assert 0 not in graph_of(counts, epoch)
+    assert nx.number_of_nodes(graph_of(counts, epoch)) > 0
