@@ -1,15 +1,18 @@
 """The command line: quick help, one line for a mistake, the right exit code."""
 
 import json
+import logging
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from typer.testing import CliRunner
 
-from deploy.cli import exit_code, one_line
+from deploy.cli import exit_code, main, one_line
 from deploy.cli.app import app
 from deploy.errors import ServiceError, UsageError
 from index.errors import StoreError
@@ -39,19 +42,22 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def tidegraph(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does, in a process of its own."""
-    code = "from deploy.cli import main; main()"
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("TIDEGRAPH_")}
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+@pytest.fixture
+def _logging_put_back() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def tidegraph(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> int | str | None:
+    """Run the command in this process as its script does; its exit code."""
+    monkeypatch.setattr(sys, "argv", ["tidegraph", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return ended.value.code
 
 
 def test_help_imports_nothing_that_is_slow() -> None:
@@ -121,15 +127,20 @@ def test_config_shows_value_and_origin_and_masks_secrets(
         (["nothing"], 2, "nothing"),
     ],
 )
+@pytest.mark.usefixtures("_logging_put_back")
 def test_a_mistake_is_one_clear_line(
-    arguments: list[str], code: int, says: str, tmp_path: Path
+    arguments: list[str],
+    code: int,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    done = tidegraph(*arguments, cwd=tmp_path)
-    assert done.returncode == code
-    assert says in done.stderr
-    assert "Traceback" not in done.stderr
-    if done.stderr.startswith("error: "):
-        assert done.stderr.count("\n") == 1
+    assert tidegraph(*arguments, monkeypatch=monkeypatch) == code
+    told = capsys.readouterr().err
+    assert says in told
+    if told.startswith("error: "):
+        assert told.count("\n") == 1
     assert list(tmp_path.glob("data/*")) == []
 
 

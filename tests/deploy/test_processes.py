@@ -250,19 +250,13 @@ def test_a_port_in_use_is_one_line(place: Path) -> None:
     assert not (place / "data" / "service.json").exists()
 
 
-def test_serve_follows_a_store_and_withdraws_its_record(place: Path) -> None:
-    serving = Background("serve", "--port", "0", cwd=place)
-    url = serving.url()
-    assert json.loads((place / "data" / "service.json").read_text("utf-8"))["url"] == url
-    assert httpx.get(f"{url}/readyz").text.startswith("ready")
-    assert serving.stop(signal.SIGINT) == 0
-    assert not (place / "data" / "service.json").exists()
-
-
-def test_a_key_is_needed_where_one_is_set(place: Path) -> None:
+def test_serve_follows_a_store_asks_for_its_key_and_withdraws_its_record(place: Path) -> None:
+    record = place / "data" / "service.json"
     serving = Background("serve", "--port", "0", "--api-key", "sesame", cwd=place)
     try:
         url = serving.url()
+        assert json.loads(record.read_text("utf-8"))["url"] == url
+        assert httpx.get(f"{url}/readyz").text.startswith("ready")
         assert httpx.get(f"{url}/v1/status").status_code == 401
         refused = tidegraph("status", cwd=place)
         assert refused.returncode == 1
@@ -271,7 +265,8 @@ def test_a_key_is_needed_where_one_is_set(place: Path) -> None:
         assert told("status", "--config", "with_key.toml", cwd=place)["documents"] == 12
         assert "sesame" not in serving.log.read_text("utf-8")
     finally:
-        assert serving.stop() == 0
+        assert serving.stop(signal.SIGINT) == 0
+    assert not record.exists()
 
 
 def test_a_directory_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
