@@ -18,6 +18,7 @@ from query.plan import Subquery
 from query.ranking import rank
 from query.settings import SearchSettings
 from query.types import BASELINES, Citation, Claim, Found, Mode
+from query.words import names
 
 
 class Conclusion:
@@ -126,6 +127,6 @@ def relevant_outside(
         )
         slots = graph.snapshot.slots[ranking.rows].tolist()
         shown = Candidates(subquery, ranking, graph, texts).of(slots)
-        if any(verdict.relevant for verdict in offline.assess(subquery, shown)):
+        if offline.supports(offline.assess(subquery, shown), named=bool(names(subquery.text))):
             return True
     return False

@@ -35,6 +35,7 @@ from query.types import (
     SearchEvent,
     Stopped,
 )
+from query.words import names
 
 EXHAUSTIVE = LazySettings(k=2, z=1_000_000, root_k=0, patience=1_000_000)
 """Mode ``global``: every community of a level in turn, no descent, no giving up."""
@@ -201,7 +202,7 @@ class Run:
         end = Conclusion(self.view, self.graph, self.texts, self.parts, self.settings)
         claims: tuple[Claim, ...] = ()
         citations: tuple[Citation, ...] = ()
-        if self.absent is None:
+        if self.absent is None and self._supported():
             with self.ledger.stage("claims"):
                 claims, citations = end.claims(self.question.mode)
         for claim in claims:
@@ -232,6 +233,13 @@ class Run:
             subqueries=tuple(subquery.text for subquery in self.asked),
         )
         yield SearchEvent(EventKind.ANSWER, {"outcome": outcome.value}, answer)
+
+    def _supported(self) -> bool:
+        """Whether there is a record at all; a model's verdicts need no support."""
+        if not self.offline and self.question.mode not in BASELINES:
+            return True
+        verdicts = (verdict for part in self.parts for verdict in part.verdicts.values())
+        return self.tools.offline.supports(verdicts, named=bool(names(self.question.text)))
 
     def _no_record(self) -> tuple[Outcome, str]:
         backlog = self.tools.backlog()
