@@ -60,6 +60,22 @@ class Settings(BaseSettings):
     topic: str = _setting(
         "Topic", "documents", "Topic that is read and published to.", min_length=1
     )
+    kafka: str = _setting(
+        "Topic",
+        "",
+        "Kafka brokers, HOST:PORT separated by commas; empty reads the embedded log.",
+    )
+    kafka_security: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = _setting(
+        "Topic", "PLAINTEXT", "How the brokers are spoken to."
+    )
+    kafka_ca_file: Path | None = _setting(
+        "Topic", None, "Certificates that the brokers' are checked against; else the system's."
+    )
+    kafka_mechanism: Literal["", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = _setting(
+        "Topic", "", "SASL mechanism."
+    )
+    kafka_username: str = _setting("Topic", "", "SASL user.")
+    kafka_password: SecretStr = _setting("Topic", SecretStr(""), "SASL password.")
     message_max_bytes: int = _setting(
         "Topic", 2 * MIB, "Largest message; a larger one is rejected.", "bytes", ge=KIB
     )

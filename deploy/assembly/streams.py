@@ -18,7 +18,7 @@ from stream.log import LogProducer, LogSource
 from stream.message import MessageLimits
 from stream.produce import Pace, ProduceReport
 from stream.produce import produce as publish_source
-from stream.source import Partition, Source
+from stream.source import Partition, Producer, Source
 
 LOG_NAME = "log.db"
 ORIGIN_NAME = "origin.json"
@@ -29,7 +29,7 @@ Told = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where documents come from: a file, or the embedded log where ``file`` is None."""
+    """Where documents come from: a file, or where ``file`` is None the topic of the settings."""
 
     file: Path | None = None
     form: str = "documents"
@@ -48,6 +48,10 @@ def check(origin: Origin) -> None:
 
 def source_of(settings: Settings, origin: Origin) -> Source:
     """The source of an origin. Raises ``UsageError`` or ``StreamError``."""
+    if origin.file is None and settings.kafka:
+        from deploy.assembly import kafka  # noqa: PLC0415  loads the client
+
+        return kafka.source(settings)
     if origin.file is None:
         return LogSource(settings.data / LOG_NAME, [settings.topic])
     check(origin)
@@ -60,9 +64,16 @@ def source_of(settings: Settings, origin: Origin) -> Source:
 
 
 @contextmanager
-def producer(settings: Settings) -> Iterator[LogProducer]:
-    """A producer to the embedded log of the data directory."""
-    with closing(LogProducer(settings.data / LOG_NAME)) as made:
+def producer(settings: Settings) -> Iterator[Producer]:
+    """A producer to Kafka where brokers are named, else to the log of the data directory."""
+    made: Producer
+    if settings.kafka:
+        from deploy.assembly import kafka  # noqa: PLC0415  loads the client
+
+        made = kafka.producer(settings)
+    else:
+        made = LogProducer(settings.data / LOG_NAME)
+    with closing(made):
         yield made
 
 
@@ -156,7 +167,7 @@ class Backlog:
     def _opened(self) -> Source | None:
         if self._source is None:
             origin = remembered(self._settings)
-            if (origin.file or self._settings.data / LOG_NAME).exists():
+            if self._settings.kafka or (origin.file or self._settings.data / LOG_NAME).exists():
                 self._source = source_of(self._settings, origin)
         return self._source
 

@@ -52,7 +52,7 @@ def demo(
             config=config,
             sets=sets,
             quiet=True,
-        )
+        ).model_copy(update={"kafka": ""})
         out.print(f"Tidegraph {release()}: a week of sample news, live")
         with (
             process.stop_on_signals() as stop,

@@ -72,9 +72,20 @@ Workers = Annotated[
         rich_help_panel=STREAM,
     ),
 ]
+Kafka = Annotated[
+    str | None,
+    typer.Option(
+        "--kafka",
+        metavar="HOST:PORT",
+        help="Kafka brokers, separated by commas, instead of the embedded log.",
+        rich_help_panel=STREAM,
+    ),
+]
 Topic = Annotated[
     str | None,
-    typer.Option("--topic", help="Topic of the embedded log (documents).", rich_help_panel=STREAM),
+    typer.Option(
+        "--topic", help="Topic to read or publish to (documents).", rich_help_panel=STREAM
+    ),
 ]
 Source = Annotated[
     Path | None,

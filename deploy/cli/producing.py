@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from deploy.cli.options import STREAM, Config, Data, Format, Only, Sets, Topic
+from deploy.cli.options import STREAM, Config, Data, Format, Kafka, Only, Sets, Topic
 
 PACE = "Pace"
 _SPEED = re.compile(r"(\d+(?:\.\d+)?)x?\Z")
@@ -17,6 +17,7 @@ def produce(
     file: Annotated[Path, typer.Argument(help="File of JSON Lines, plain or .gz.")],
     *,
     topic: Topic = None,
+    kafka: Kafka = None,
     rate: Annotated[
         float | None,
         typer.Option("--rate", min=0.001, help="Messages a second.", rich_help_panel=PACE),
@@ -42,12 +43,14 @@ def produce(
     config: Config = None,
     sets: Sets = None,
 ) -> None:
-    """Publish a file into a topic of the embedded log, at full speed or at a pace."""
+    """Publish a file into a topic, of the embedded log or of Kafka, at full speed or at a pace."""
     from deploy import process
     from deploy.assembly import streams
     from deploy.cli import progress, session
 
-    settings = session.begin({"topic": topic, "data": data}, config=config, sets=sets, quiet=True)
+    settings = session.begin(
+        {"topic": topic, "kafka": kafka, "data": data}, config=config, sets=sets, quiet=True
+    )
     origin = streams.Origin(file, form, session.pairs(only, "--only"), follow=follow)
     with process.stop_on_signals() as stop, progress.counting("messages") as told:
         report = streams.publish(

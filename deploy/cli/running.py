@@ -12,6 +12,7 @@ from deploy.cli.options import (
     Data,
     Format,
     Host,
+    Kafka,
     Only,
     Port,
     Sets,
@@ -26,6 +27,7 @@ INTERRUPTED = 130
 def run(
     *,
     topic: Topic = None,
+    kafka: Kafka = None,
     source: Source = None,
     form: Format = "documents",
     only: Only = None,
@@ -40,8 +42,8 @@ def run(
 ) -> None:
     """Run everything in one process: read the stream, keep the index, answer and serve the page.
 
-    Reads the embedded log in the data directory, or follows a file. Stops on Ctrl-C or SIGTERM,
-    after what was read is committed.
+    Reads the embedded log in the data directory, a Kafka topic, or follows a file. Stops on Ctrl-C
+    or SIGTERM, after what was read is committed.
     """
     from deploy import process
     from deploy.assembly.streams import Origin, check
@@ -50,6 +52,7 @@ def run(
     settings = session.begin(
         {
             "topic": topic,
+            "kafka": kafka,
             "workers": workers,
             "host": host,
             "port": port,
@@ -76,6 +79,7 @@ def index(
     form: Format = "documents",
     only: Only = None,
     topic: Topic = None,
+    kafka: Kafka = None,
     until_end: Annotated[
         bool,
         typer.Option(
@@ -96,7 +100,7 @@ def index(
     from deploy.cli import progress, session
 
     settings = session.begin(
-        {"topic": topic, "workers": workers, "data": data},
+        {"topic": topic, "kafka": kafka, "workers": workers, "data": data},
         config=config,
         sets=sets,
         quiet=until_end,

@@ -44,11 +44,8 @@ def next_commands(program: str) -> list[tuple[str, str]]:
             f"{program} run --source FILE.jsonl --data DIR",
         ),
         (
-            "your Kafka topic, by way of a file:",
-            (
-                "kafka-console-consumer.sh --bootstrap-server HOST:9092 --topic T >> T.jsonl & "
-                f"{program} run --source T.jsonl --data DIR"
-            ),
+            "your Kafka topic:",
+            f"{program} run --kafka HOST:9092 --topic T --data DIR",
         ),
         (
             "your model, given the quoted evidence:",
