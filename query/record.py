@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from index.analysis.normalise import name_key
-from index.types import BoolArray, Int64Array
+from index.types import BoolArray, Int64Array, from_millis
 from index.view import View
 from query.graph import SearchGraph
 from query.plan import rows_of_name
 from query.types import Outcome, Stopped
-from query.words import Name, names
+from query.words import Name, names, years
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,25 @@ def missing(text: str, view: View, graph: SearchGraph, rows: BoolArray) -> Missi
         absent.append(name.text)
         outside &= len(held) > 0
         once_known &= _once_known(name.text, graph)
+    if not absent:
+        absent = _years_ahead(text, view, graph, rows)
+        outside = once_known = False
     return Missing(tuple(absent), outside, once_known) if absent else None
+
+
+def _years_ahead(text: str, view: View, graph: SearchGraph, rows: BoolArray) -> list[str]:
+    """Years after all that the index has seen, that no chunk names beside a name asked about."""
+    last = from_millis(graph.snapshot.head.watermark).year
+    named = np.zeros(len(rows), np.bool_)
+    asked = names(text)
+    for name in asked:
+        named[_rows_of(name, view, graph)] = True
+    absent = []
+    for year in years(text):
+        held = rows_of_name(str(year), view, graph)
+        if year > last and not (rows & (named | (not asked)))[held].any():
+            absent.append(str(year))
+    return absent
 
 
 def _rows_of(name: Name, view: View, graph: SearchGraph) -> Int64Array:

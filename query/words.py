@@ -51,6 +51,14 @@ def is_broad(text: str) -> bool:
     return bool(content) and all(word in BROAD_WORDS for word in content)
 
 
+_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+
+
+def years(text: str) -> tuple[int, ...]:
+    """The years that a question names, as far as four digits tell."""
+    return tuple(dict.fromkeys(int(found) for found in _YEAR.findall(text)))
+
+
 @dataclass(frozen=True, slots=True)
 class Name:
     """A span that looks like a name; where it opens a sentence its first word may be no part."""
