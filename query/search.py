@@ -26,6 +26,8 @@ class Engine:
         settings: All constants.
         clock: Seconds that never go backwards, for the ledger and the deadline.
         backlog: Records that have arrived and are not indexed yet, for an honest "no record".
+
+    ``graphs`` may be shared with others that look at the same snapshots.
     """
 
     def __init__(
@@ -39,8 +41,9 @@ class Engine:
         backlog: Callable[[], int] = lambda: 0,
     ) -> None:
         self._source = source
+        self.graphs = GraphCache()
         self._tools = Tools(
-            language, assessor, settings or SearchSettings(), clock, backlog, GraphCache()
+            language, assessor, settings or SearchSettings(), clock, backlog, self.graphs
         )
 
     @property

@@ -14,6 +14,7 @@ from deploy.status import Status
 from index.store.follower import Follower
 from index.view import SnapshotSource
 from query.assessor import OfflineAssessor
+from query.graph import GraphCache
 from query.language import Language
 from query.news import Newsroom
 from query.search import Engine
@@ -66,10 +67,13 @@ def application(
     """The HTTP application over a source of snapshots; without telemetry nothing is counted."""
     keys = tuple(key.get_secret_value() for key in settings.api_keys)
     open_on_loopback = settings.loopback and not keys
+    # What places documents in communities is made once for a snapshot, for all who ask.
+    graphs = searcher.graphs if isinstance(searcher, Engine) else GraphCache()
     return create_app(
         Service(
             engine=searcher,
-            news=Newsroom(),
+            news=Newsroom(graphs),
+            graphs=graphs,
             source=source,
             status=status,
             metrics=(lambda: b"") if telemetry is None else telemetry.metrics.exposition,

@@ -5,6 +5,7 @@ what changed and by how long the last run took, so that grouping takes a bounded
 """
 
 import multiprocessing
+import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -118,7 +119,13 @@ class CommunityKeeper:
         arrays = CountArrays.of(counts, self._writer.latest().concept_count, self._settings.pruning)
         if self._workers is None:
             context = multiprocessing.get_context("spawn")
-            self._workers = ProcessPoolExecutor(1, mp_context=context)
+            # An interrupt at the terminal is for the writer, which then ends this process.
+            self._workers = ProcessPoolExecutor(
+                1,
+                mp_context=context,
+                initializer=signal.signal,
+                initargs=(signal.SIGINT, signal.SIG_IGN),
+            )
         self._started = self._clock()
         self._asked = self._state()
         self._running = self._workers.submit(group, arrays, self._settings)
