@@ -41,12 +41,17 @@ _AGAIN = 1.2  # growth at which an unsplittable community is tried again
 class DynamicSettings:
     """``max_size``: concepts beyond which a community is split. ``seed``: of those splits.
 
+    ``stickiness``: share of its ties that a concept or a unit must gain to move. Measured on a
+    newswire, 50 stories in and 50 out of 8,000 a batch, at 0, 0.02 and 0.06: concepts that nothing
+    happened to and that kept their leaf .910, .972, .987; modularity of C0 .309, .309, .304
+    (static runs: .297 to .305).
     ``work_factor`` and ``work_floor``: moves end once the edges scanned in a batch reach
     ``work_floor + work_factor * degrees of the frontier``.
     """
 
     max_size: int = MAX_SIZE
     seed: int = 0
+    stickiness: float = 0.03
     work_factor: int = 30
     work_floor: int = 20_000
 
@@ -180,16 +185,16 @@ class DynamicCommunities:
         return int(np.count_nonzero(after != edge.before))
 
     def _settle_level(self, level: int, limit: int) -> None:
+        unit_size, stick = _UNIT * self._settings.max_size, self._settings.stickiness
         self._mend(level)
         for _ in range(_ROUNDS):
             waiting = self._waiting(level)
             if waiting:
                 self._want_slots(waiting)
-                moves.local_moves(self._state, level, limit)
+                moves.local_moves(self._state, level, stick, limit)
                 self._mend(level)
             self._want_slots(int(self._state.counters[TOUCHED]))
-            unit_size = _UNIT * self._settings.max_size
-            if moves.unit_moves(self._state, level, unit_size, limit):
+            if moves.unit_moves(self._state, level, unit_size, stick, limit):
                 self._mend(level)
             elif not self._waiting(level) or self._state.counters[WORK] >= limit:
                 break

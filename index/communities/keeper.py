@@ -5,7 +5,9 @@ what changed and by how long the last run took, so that grouping takes a bounded
 """
 
 import multiprocessing
+import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -119,12 +121,8 @@ class CommunityKeeper:
         arrays = CountArrays.of(counts, self._writer.latest().concept_count, self._settings.pruning)
         if self._workers is None:
             context = multiprocessing.get_context("spawn")
-            # An interrupt at the terminal is for the writer, which then ends this process.
             self._workers = ProcessPoolExecutor(
-                1,
-                mp_context=context,
-                initializer=signal.signal,
-                initargs=(signal.SIGINT, signal.SIG_IGN),
+                1, mp_context=context, initializer=_belong_to_parent
             )
         self._started = self._clock()
         self._asked = self._state()
@@ -146,6 +144,19 @@ class CommunityKeeper:
         self._took = self._finished - self._started
         self._grouped = self._asked
         return report
+
+
+def _belong_to_parent() -> None:
+    """End with the writer, however it ends; an interrupt at the terminal is for the writer."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
 
 
 def _living(labels: Int32Array, living: np.ndarray) -> Int32Array:

@@ -126,8 +126,8 @@ def follow(st, x, k, left):
 
 
 @inner_njit
-def choose(st, x, k, c, path):
-    """Where x, in c at level k, gains most: completes ``path`` and returns True if it is not c."""
+def choose(st, x, k, c, stick, path):
+    """Whether x is to leave c at level k; ``path`` is then complete. ``stick``: see local_moves."""
     above = 0 if k == 0 else st.member[x, k - 1]
     near, total = gather(st, x, k, 0)
     whole = st.inner[above]
@@ -135,13 +135,13 @@ def choose(st, x, k, c, path):
         return False
     stay = st.shared[c] - total * ((st.sums[c] - total) / whole)
     to, best = best_slot(st, c, total, near, whole)
-    margin = 1e-9 * (1.0 + total)  # a tie means staying, so that nothing flips for ever
+    margin = stick * total + 1e-9
     if st.size[c] > 1 and best < 0.0:  # alone it would do better than with any neighbour
         to, best = -1, 0.0
         if stay < -margin:
             to = take_slot(st, k, above)
     if to < 0 or best <= stay + margin:
-        st.slack[x, k] = np.int32(max(0.0, min(stay - best, MOST)))
+        st.slack[x, k] = np.int32(max(0.0, min(stay + margin - best, MOST)))
         return False
     take_path(path, st, x, k)
     path[k] = to
@@ -150,9 +150,11 @@ def choose(st, x, k, c, path):
 
 
 @njit(cache=True)
-def local_moves(st, k, limit):
+def local_moves(st, k, stick, limit):
     """Move concepts at level k to where they gain most, until nobody waits or work is spent.
 
+    ``stick``: share of its ties that a concept must gain to move. A tie means staying, so that
+    nothing flips for ever; a little more means that a story keeps its concepts.
     ``limit``: value of the work counter at which to stop; who still waits then stays queued.
     """
     path = np.empty(DEPTH, np.int32)
@@ -166,7 +168,7 @@ def local_moves(st, k, limit):
             x = st.ring[position]
             st.queued[x] &= ~(1 << k)
             c = st.member[x, k]
-            if c < 0 or not choose(st, x, k, c, path):
+            if c < 0 or not choose(st, x, k, c, stick, path):
                 continue
             loosen(st, x, k, path)
             change_path(st, x, k, path)
@@ -178,7 +180,7 @@ def local_moves(st, k, limit):
 
 
 @njit(cache=True)
-def unit_moves(st, k, max_size, limit):
+def unit_moves(st, k, max_size, stick, limit):
     """Move whole communities between the slots of level k; returns how many moved.
 
     The communities that this batch touched, at level k and below, of at most ``max_size``
@@ -195,7 +197,7 @@ def unit_moves(st, k, max_size, limit):
         if st.counters[WORK] >= limit:
             return moved
         st.tried[unit] |= 1 << k
-        to = better_home(st, unit, k)
+        to = better_home(st, unit, k, stick)
         if to < 0:
             continue
         take_path(path, st, st.head[unit], k)
@@ -208,7 +210,7 @@ def unit_moves(st, k, max_size, limit):
 
 
 @inner_njit
-def better_home(st, unit, k):
+def better_home(st, unit, k, stick):
     """The slot of level k that a unit gains most by moving to; -1 where it is best at home."""
     x = st.head[unit]
     own = st.member[x, k]
@@ -225,7 +227,7 @@ def better_home(st, unit, k):
     if own != unit:
         stay = (st.shared[own] - st.inner[unit]) - total * ((st.sums[own] - total) / whole)
     to, best = best_slot(st, own, total, count, whole)
-    margin = 1e-9 * (1.0 + total)
+    margin = stick * total + 1e-9
     if own != unit and best < 0.0:  # a part that does better as a community of its own
         return take_slot(st, k, above) if stay < -margin else -1
     if to < 0 or best <= stay + margin:
