@@ -113,9 +113,10 @@ def _best_first(places: dict[int, list[int]], best_of: int) -> dict[int, int]:
 def main_home(graph: SearchGraph, rows: Int64Array, level: int) -> Int64Array:
     """int64[len(rows)]: each chunk's community of the highest affinity, or the root.
 
-    At ``level``, or at the deepest one where there are fewer.
+    At ``level``, or where the chunk has none there, at the deepest level above.
     """
-    if not graph.memberships:
-        return np.full(len(rows), ROOT, np.int64)
-    best = homes(graph, rows, min(level, len(graph.memberships) - 1), 1)[:, 0]
-    return np.where(best == NONE, ROOT, best)
+    found = np.full(len(rows), ROOT, np.int64)
+    for above in range(min(level + 1, len(graph.memberships))):
+        best = homes(graph, rows, above, 1)[:, 0]
+        found = np.where(best == NONE, found, best)
+    return found
