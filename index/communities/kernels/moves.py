@@ -192,7 +192,9 @@ def unit_moves(st, k, max_size, stick, limit):
     for at in range(st.counters[TOUCHED]):
         unit = st.touched[at]
         size = st.size[unit]
-        if size == 0 or size > max_size or st.level[unit] < k or st.tried[unit] >> k & 1:
+        if size == 0 or size > max_size or st.tried[unit] >> k & 1:
+            continue
+        if st.level[unit] < k or st.level[unit] > k + 1:
             continue
         if st.counters[WORK] >= limit:
             return moved
