@@ -31,3 +31,7 @@ class NegativeCountError(IndexingError):
 
 class SnapshotRetiredError(IndexingError):
     """A pinned snapshot outlived its time."""
+
+
+class UnknownPartError(IndexingError):
+    """The snapshot holds no such part of the concept graph: no such community or concept."""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from deploy.cli import demo, machine, producing, reading, running, upkeep
+from deploy.cli import demo, exporting, machine, producing, reading, running, upkeep
 
 app = typer.Typer(
     name="tidegraph",
@@ -18,7 +18,7 @@ app = typer.Typer(
 
 for panel, commands in {
     "Run": (running.run, running.index, running.serve, producing.produce),
-    "Ask": (reading.ask, reading.new, reading.status),
+    "Ask": (reading.ask, reading.new, reading.status, exporting.export),
     "Look after": (upkeep.verify, upkeep.reindex, upkeep.dead_letters),
     "This machine": (machine.warmup, machine.doctor, machine.config, demo.demo),
 }.items():

@@ -25,6 +25,7 @@ COMMANDS = [
     "ask",
     "new",
     "status",
+    "export",
     "verify",
     "reindex",
     "warmup",
