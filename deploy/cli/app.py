@@ -1,10 +1,11 @@
 """The commands in their groups."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from deploy.cli import demo, exporting, machine, producing, reading, running, upkeep
+from deploy.cli import demo, evaluating, exporting, machine, producing, reading, running, upkeep
 
 app = typer.Typer(
     name="tidegraph",
@@ -16,12 +17,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for panel, commands in {
+PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Run": (running.run, running.index, running.serve, producing.produce),
-    "Ask": (reading.ask, reading.new, reading.status, exporting.export),
+    "Ask": (reading.ask, reading.new, reading.status, exporting.export, evaluating.evaluate),
     "Look after": (upkeep.verify, upkeep.reindex, upkeep.dead_letters),
     "This machine": (machine.warmup, machine.doctor, machine.config, demo.demo),
-}.items():
+}
+
+for panel, commands in PANELS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
 

@@ -33,7 +33,9 @@ COMMANDS = [
     "config",
     "doctor",
     "demo",
+    "evaluate",
 ]
+EVALUATE = ["evaluate", "--documents", "none.jsonl", "--queries", "none.jsonl"]
 
 runner = CliRunner()
 
@@ -125,6 +127,10 @@ def test_config_shows_value_and_origin_and_masks_secrets(
         (["run", "--host", "0.0.0.0"], 2, "--api-key"),  # noqa: S104  refused
         (["serve", "--host", "::"], 2, "--allow-anonymous"),
         (["ask"], 2, "Missing argument"),
+        ([*EVALUATE, "--modes", "lazy,best"], 2, "there is no mode 'best'"),
+        ([*EVALUATE, "--budgets", "20,many"], 2, "'many' is no whole number"),
+        ([*EVALUATE, "--plot", "no/where.svg"], 2, "there is no directory no"),
+        (EVALUATE, 2, "--queries none.jsonl: there is no such file"),
         (["nothing"], 2, "nothing"),
     ],
 )
