@@ -90,14 +90,21 @@ def group(graph: SearchGraph, ranked: Int64Array, settings: LazySettings) -> Gro
         places[ROOT] = alone
         level_of[ROOT] = NONE
     order = _best_first(places, settings.best_of)
-    hierarchy = graph.snapshot.hierarchy
-    below = {
-        community: [c for c in hierarchy.children(community).tolist() if c in chunks]
-        for community in chunks
-        if community != ROOT
-    }
+    below = _children(graph, [community for community in chunks if community != ROOT])
     first = [community for community in order if level_of[community] <= 0]
     return Groups(slots, chunks, order, below, level_of, first)
+
+
+def _children(graph: SearchGraph, communities: list[int]) -> dict[int, list[int]]:
+    """Of some communities the children that are among them, ascending."""
+    hierarchy = graph.snapshot.hierarchy
+    below: dict[int, list[int]] = {community: [] for community in communities}
+    ids = np.sort(np.array(communities, np.int64))
+    parents = hierarchy.parent[np.searchsorted(hierarchy.ids, ids)]
+    for community, parent in zip(ids.tolist(), parents.tolist(), strict=True):
+        if parent in below:
+            below[parent].append(community)
+    return below
 
 
 def _best_first(places: dict[int, list[int]], best_of: int) -> dict[int, int]:

@@ -48,7 +48,9 @@ def row_mask(view: View, filters: Filters) -> BoolArray:
 def searched(view: View, rows: BoolArray, filters: Filters) -> Searched:
     """What stood to be searched: documents and chunks behind a row mask, and their period."""
     snapshot = view.snapshot
-    documents = np.unique(snapshot.chunk_document[rows])
+    held = np.zeros(len(snapshot.documents), np.bool_)
+    held[snapshot.chunk_document[rows]] = True
+    documents = np.flatnonzero(held)
     moments = snapshot.observed_at if filters.time is TimeAxis.OBSERVED else snapshot.event_at
     times: Int64Array = moments[documents]
     arrivals = snapshot.observed_at[documents]

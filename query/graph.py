@@ -6,11 +6,12 @@ from functools import cached_property
 from threading import Lock
 
 import numpy as np
-from scipy.sparse import csc_matrix, csr_matrix
+from scipy.sparse import csr_matrix
 
 from index.analysis.normalise import common_key, name_key
 from index.snapshot import Snapshot
 from index.types import BoolArray, Float32Array, Int32Array, Int64Array
+from query.edges import Edges, edges
 
 
 @dataclass(frozen=True)
@@ -32,24 +33,32 @@ class SearchGraph:
         """float32[document_rows, concepts]: what each document's title names."""
         return self.snapshot.title_concepts
 
-    @cached_property
-    def chunks_down(self) -> csc_matrix:
-        """``chunks`` transposed; a view of the same arrays."""
-        return self.chunks.T
+    def walked(self, title: float, hubs: tuple[float, ...]) -> tuple[Float32Array, Float32Array]:
+        """What concepts pass on, [k, walks], and what stays at chunks, [rows, walks], by hub."""
+        if (title, hubs) not in self._walked:
+            ties = self.edges(title)
+            self._walked[title, hubs] = (
+                np.stack([ties.passing(hub) for hub in hubs], axis=1),
+                np.stack([ties.staying(self.idf, hub) for hub in hubs], axis=1),
+            )
+        return self._walked[title, hubs]
 
     @cached_property
-    def titles_down(self) -> csc_matrix:
-        """``titles`` transposed; a view of the same arrays."""
-        return self.titles.T
+    def _walked(self) -> dict[tuple[float, tuple[float, ...]], tuple[Float32Array, Float32Array]]:
+        return {}
+
+    def edges(self, title: float) -> Edges:
+        """The edges of a walk, those of a title's concepts weighing ``title``."""
+        if title not in self._edges:
+            snapshot = self.snapshot
+            alive = snapshot.alive.astype(np.float32)
+            titles = self.titles * np.float32(title)
+            self._edges[title] = edges(self.chunks, titles, snapshot.chunk_document, alive)
+        return self._edges[title]
 
     @cached_property
-    def documents(self) -> csr_matrix:
-        """float32[document_rows, rows]: 1 where a chunk is of a document."""
-        of = self.snapshot.chunk_document
-        starts = np.searchsorted(of, np.arange(len(self.snapshot.documents) + 1))
-        ones = np.ones(len(of), np.float32)
-        shape = (len(starts) - 1, len(of))
-        return csr_matrix((ones, np.arange(len(of)), starts), shape=shape)
+    def _edges(self) -> dict[float, Edges]:
+        return {}
 
     @cached_property
     def documents_alive(self) -> BoolArray:

@@ -1,7 +1,7 @@
 """One search over one pinned view."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from query.lazy import Descent, Explored, Groups, RelevanceTest, Verdicts, searc
 from query.ledger import Clock, Ledger
 from query.parts import Part
 from query.plan import Subquery, subqueries
-from query.ranking import rank
+from query.ranking import Ranking, rank
 from query.record import missing, why_nothing
 from query.settings import LazySettings, SearchSettings
 from query.types import (
@@ -114,7 +114,7 @@ class Run:
 
     def _part(self, subquery: Subquery) -> Part:
         mode = self.question.mode
-        if mode is Mode.GLOBAL or (subquery.broad and mode not in BASELINES):
+        if subquery.broad and mode not in BASELINES:
             ranking, groups = rank_broad(self.graph, subquery, self.rows)
         else:
             ranking = rank(
@@ -124,14 +124,21 @@ class Run:
                 self.rows,
                 mode=mode,
                 settings=self.settings.rank,
-                count=max(self.settings.candidates, 3 * self.question.budget),
+                count=self._candidates(),
             )
-            if mode in BASELINES:
-                groups = Groups((), {}, {}, {}, {}, ())
-            else:
-                groups = group(self.graph, ranking.rows, self.settings.lazy)
-        candidates = Candidates(subquery, ranking, self.graph, self.texts)
-        return Part(candidates, ranking, groups)
+            groups = self._grouped(ranking)
+        return Part(Candidates(subquery, ranking, self.graph, self.texts), ranking, groups)
+
+    def _candidates(self) -> int:
+        if self.question.mode is Mode.GLOBAL:
+            return len(self.rows)
+        return max(self.settings.candidates, 3 * self.question.budget)
+
+    def _grouped(self, ranking: Ranking) -> Groups:
+        if self.question.mode in BASELINES:
+            return Groups((), {}, {}, {}, {}, ())
+        groups = group(self.graph, ranking.rows, self.settings.lazy)
+        return replace(groups, children={}) if self.question.mode is Mode.GLOBAL else groups
 
     def _look_at_top(self) -> None:
         """A baseline: no relevance test is spent; its top is quoted, whatever it is."""

@@ -47,24 +47,27 @@ def walk(
             costs little more than one.
     """
     seeds = np.stack([_seeds(fused, start) for start in settings.starts], axis=1)
-    below = _normalised(concepts)[:, None]
+    below = _normalised(concepts)
     if not seeds.any() and not below.any():
         return seeds
+    ties = graph.edges(settings.title)
     of = graph.snapshot.chunk_document
-    allowed = rows.astype(np.float32)[:, None]
-    out = allowed * _inverse(graph.chunk_weight + settings.title * graph.title_weight[of])[:, None]
-    degree = _inverse(graph.chunk_degree + settings.title * graph.titled_chunks)
-    up = np.stack([degree**start.hub for start in settings.starts], axis=1)
+    out = rows * _inverse(graph.chunk_weight + settings.title * graph.title_weight[of])
     again = _row([start.concept_restart if below.any() else 0 for start in settings.starts])
     home = _row([start.chunk_restart for start in settings.starts])
-    idf, at = graph.idf[:, None], seeds
+    hubs = tuple(start.hub for start in settings.starts)
+    up, stays = graph.walked(settings.title, hubs)
+    idf = (1 - again) * graph.idf[ties.shared, None] * up
+    # What goes to the concepts of one chunk alone comes back to it, what restarts there too.
+    stays = stays * (1 - again) * out[:, None]
+    given = np.stack([ties.given(below, hub) for hub in hubs], axis=1)
+    down, restart = ties.matrix.T, again * below[ties.shared, None] * up
+    leaves, back = out[:, None], (1 - home) * rows[:, None]
+    given, start = again * given, home * seeds
+    at = seeds
     for _ in range(settings.steps):
-        leaving = at * out
-        titled = graph.documents @ leaving
-        down = (graph.chunks_down @ leaving + settings.title * (graph.titles_down @ titled)) * idf
-        reached = ((1 - again) * down + again * below) * up
-        at = (graph.chunks @ reached + settings.title * (graph.titles @ reached)[of]) * allowed
-        at = (1 - home) * at + home * seeds
+        reached = (down @ (at * leaves)) * idf + restart
+        at = (ties.matrix @ reached + at * stays + given) * back + start
     return np.asarray(at, np.float32)
 
 

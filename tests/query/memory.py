@@ -59,17 +59,28 @@ class MemoryView:
 
     def _build(self, documents, dimensions, retracted) -> Snapshot:
         sources, langs = [], []
-        columns = {name: [] for name in ("slots", "chunk_document", "vectors", "concepts", "titles")}
+        columns = {
+            name: [] for name in ("slots", "chunk_document", "vectors", "concepts", "titles")
+        }
         rows = {name: [] for name in ("event_at", "observed_at", "source", "lang")}
         for number, given in enumerate(documents):
             analysis = given.analysis
             self.stored[number] = StoredDocument(
-                number=number, id=given.id, title=given.title, text=given.text,
-                source=given.source, url=f"https://example.org/{given.id}", lang=analysis.lang,
-                published_at=Millis(given.event_at), observed_at=Millis(given.observed_at),
-                event_at=Millis(given.event_at), version=None, metadata=given.metadata,
-                derived=frozenset(), generation=1,
-            )  # fmt: skip
+                number=number,
+                id=given.id,
+                title=given.title,
+                text=given.text,
+                source=given.source,
+                url=f"https://example.org/{given.id}",
+                lang=analysis.lang,
+                published_at=Millis(given.event_at),
+                observed_at=Millis(given.observed_at),
+                event_at=Millis(given.event_at),
+                version=None,
+                metadata=given.metadata,
+                derived=frozenset(),
+                generation=1,
+            )
             for label, names in ((given.source, sources), (analysis.lang, langs)):
                 if label not in names:
                     names.append(label)
@@ -98,9 +109,14 @@ class MemoryView:
                     )
             self.recorded.append(
                 DocumentChange(
-                    1, given.id, "insert", Millis(given.observed_at), Millis(given.event_at),
-                    given.source, np.array(sorted(named), np.int32),
-                )  # fmt: skip
+                    1,
+                    given.id,
+                    "insert",
+                    Millis(given.observed_at),
+                    Millis(given.event_at),
+                    given.source,
+                    np.array(sorted(named), np.int32),
+                )
             )
         return self._snapshot(columns, rows, Labels(sources, langs), dimensions, retracted)
 
@@ -135,12 +151,16 @@ class MemoryView:
         return replace(
             empty,
             head=Head(
-                generation=1, watermark=newest, newest_arrival=newest,
+                generation=1,
+                watermark=newest,
+                newest_arrival=newest,
                 totals=Totals(
-                    documents=len(rows["event_at"]), chunks=int(alive.sum()),
-                    frequency_sum=int(frequency.sum()), weight_sum=_pairs(columns, retracted),
+                    documents=len(rows["event_at"]),
+                    chunks=int(alive.sum()),
+                    frequency_sum=int(frequency.sum()),
+                    weight_sum=_pairs(columns, retracted),
                 ),
-            ),  # fmt: skip
+            ),
             segments=(segment,) if count else (),
             segments_alive=(alive,) if count else (),
             concept_count=len(self.vocabulary),
@@ -257,7 +277,9 @@ class MemorySource:
 
 
 def _pairs(columns, retracted) -> int:
-    sizes = [len(c) for s, c in zip(columns["slots"], columns["concepts"], strict=True)
-             if s not in retracted]  # fmt: skip
+    sizes = [
+        len(c)
+        for s, c in zip(columns["slots"], columns["concepts"], strict=True)
+        if s not in retracted
+    ]
     return sum(n * (n - 1) // 2 for n in sizes)
-

@@ -8,10 +8,10 @@ import numpy as np
 from index.analysis.normalise import common_key, name_key
 from index.analysis.sentences import sentence_spans
 from index.types import Analysis, AnalyzedChunk, ConceptKey, ConceptKind, Mention
+from query.words import STOP_WORDS
 from tests.query.memory import Given, MemoryView
 
 DIMENSIONS = 64
-_STOP = set("the a an of in on and or to is was by for with at from that it its as be who what".split())
 _PHRASE = re.compile(r"[A-Z][\w-]+(?: [A-Z][\w-]+)*|[a-z][\w-]{3,}")
 
 
@@ -22,19 +22,18 @@ class WordLanguage:
         rows = np.zeros((len(texts), DIMENSIONS), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in re.findall(r"\w+", text.lower()):
-                if word not in _STOP:
+                if word not in STOP_WORDS:
                     digest = blake2b(word.encode(), digest_size=4).digest()
                     row[int.from_bytes(digest, "big") % DIMENSIONS] += 1
-            norm = np.linalg.norm(row)
-            row /= norm or 1
-        return rows
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows / np.where(norms > 0, norms, 1)
 
     def concepts_of(self, text):
         found = {}
         for match in _PHRASE.finditer(text):
             words = match.group().split()
             key = name_key(words) if words[0][0].isupper() else common_key(words)
-            if key and key not in _STOP:
+            if key and key not in STOP_WORDS:
                 found[key] = Mention(ConceptKey(key), match.group(), ConceptKind.OTHER)
         return tuple(found[key] for key in sorted(found))
 

@@ -86,9 +86,7 @@ def test_the_round_above_goes_on_after_a_descent():
 
 
 def test_a_barren_community_is_never_entered_again_nor_are_its_children():
-    groups = tree(
-        {1: [1], 2: [2, 20, 21, 22, 23], 3: [3], 11: [4], 21: [5, 6]}, {1: [11], 2: [21]}
-    )
+    groups = tree({1: [1], 2: [2, 20, 21, 22, 23], 3: [3], 11: [4], 21: [5, 6]}, {1: [11], 2: [21]})
     steps, _ = run(groups, relevant={1, 4}, settings=replace(PURE, z=1))
     visited = [community for community, _ in asked_of(steps)]
     assert visited.count(2) == 1

@@ -18,7 +18,7 @@ from query.types import EventKind, Filters, Mode, Outcome, Question, Stopped
 from tests.query.memory import MemorySource
 from tests.query.small import DAY, LANGUAGE, STORIES, document, stories
 
-ASKED = "Which higher wages did the dockers in Port Alder accept?"
+ASKED = "What wages did the dockers accept after the strike?"
 
 
 class Ticks:
@@ -229,7 +229,15 @@ def test_a_question_that_cannot_be_is_refused_at_once(question, error):
 
 
 @pytest.mark.parametrize(
-    "text", ["a", "who is it", "どこで雨が降る", "<b>strike</b> \" OR 1 NEAR(", "strike\ud800 Port\0Alder", "*" * 5 + "x"]
+    "text",
+    [
+        "a",
+        "who is it",
+        "どこで雨が降る",
+        '<b>strike</b> " OR 1 NEAR(',
+        "strike\ud800 Port\0Alder",
+        "*" * 5 + "x",
+    ],
 )
 def test_any_words_are_answered_one_way_or_another(text):
     assert ask(text).outcome in set(Outcome)

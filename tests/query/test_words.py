@@ -28,7 +28,10 @@ def test_names_are_found_as_a_reader_would(text, found):
 
 
 def test_a_name_knows_that_its_first_word_may_only_open_the_sentence():
-    assert [name.opens_sentence for name in names("Besides Little Rock, Mara Voss?")] == [True, False]
+    assert [name.opens_sentence for name in names("Besides Little Rock, Mara Voss?")] == [
+        True,
+        False,
+    ]
 
 
 def test_content_words_leave_out_what_only_asks():
