@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from index.store.connection import open_readonly, store_path
@@ -141,11 +142,21 @@ def test_kills_at_random_moments_leave_what_a_clean_run_leaves(seed, stream, cle
     for _ in range(2):
         process = start(*arguments)
         _wait_for_generations(tmp_path, process, dice.randint(1, 10))
+        children = _children(process)
         process.send_signal(signal.SIGKILL)
         process.wait()
+        _, orphans = psutil.wait_procs(children, timeout=20)
+        assert not orphans, "a process outlives its writer"
     tidegraph(*arguments)
     assert content(tmp_path) == content(clean)
     assert json.loads(tidegraph("verify", "--json", "--data", str(tmp_path)))["ok"]
+
+
+def _children(process: subprocess.Popen) -> list[psutil.Process]:
+    try:
+        return psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:  # it has ended by itself
+        return []
 
 
 def _wait_for_generations(directory: Path, process: subprocess.Popen, more: int) -> None:
