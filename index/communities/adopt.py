@@ -48,6 +48,24 @@ class Adoption:
     next_id: int
 
 
+def changed_communities(old: Hierarchy, new: Hierarchy) -> Int64Array:
+    """Ids (ascending) of the communities of ``new`` whose level, parent or size is not as before.
+
+    Those that are new are among them; what a store must write for a generation is these rows.
+    """
+    at = np.minimum(np.searchsorted(old.ids, new.ids), max(len(old.ids) - 1, 0))
+    if not len(old.ids):
+        return new.ids.copy()
+    same = (
+        (old.ids[at] == new.ids)
+        & (old.level[at] == new.level)
+        & (old.parent[at] == new.parent)
+        & (old.sizes[at] == new.sizes)
+    )
+    changed: Int64Array = new.ids[~same]
+    return changed
+
+
 def adopt(old: Hierarchy, found: Partition, concept_count: int, next_id: int) -> Adoption:
     """Give a partition the ids of the communities that it continues.
 

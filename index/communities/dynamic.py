@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from index.communities import arrays
-from index.communities.adopt import Adoption, LineageEvent
+from index.communities.adopt import Adoption
 from index.communities.epoch import Epoch
 from index.communities.frontier import Frontier, frontier, ties_of
+from index.communities.frozen import Ledger, freeze, leaves_of, name_batch
 from index.communities.hierarchy import Hierarchy
 from index.communities.kernels import edges, moves, repair
 from index.communities.kernels.state import (
-    CHANGED,
     DEPTH,
     MOVES,
     PENDING,
@@ -26,10 +26,9 @@ from index.communities.kernels.state import (
     WORK,
     take_slot,
 )
-from index.communities.naming import Moves, name
 from index.communities.partition import MAX_SIZE, leiden
 from index.counts.graph import Counts
-from index.types import Delta, Int32Array, Int64Array
+from index.types import Delta, Int32Array
 
 _ROUNDS = 12  # of local moves and units at one level
 _MERGE_BACK = 0.8  # share of the size limit at which a split community becomes whole again
@@ -96,12 +95,10 @@ class DynamicCommunities:
         self._counts = counts
         self._epoch = epoch
         self._settings = settings or DynamicSettings()
-        self._next_id = next_id
         self.hierarchy = hierarchy.extended(counts.concept_count)
         slots = 2 * len(hierarchy.ids) + 1024
         self._state = arrays.empty_state(counts, epoch, slots)
-        self._ids = np.zeros(slots, np.int64)
-        self._held = np.zeros(slots, np.int64)
+        self._ledger = Ledger(np.zeros(slots, np.int64), np.zeros(slots, np.int64), next_id)
         self._stuck: dict[int, int] = {}
         self._cut = self._split = self._merged_back = 0
         self._begin(queue_all=queue_all)
@@ -144,8 +141,8 @@ class DynamicCommunities:
 
     def _begin(self, *, queue_all: bool) -> None:
         state, n = self._state, self._counts.concept_count
-        arrays.place(state, self.hierarchy, self._ids)
-        self._held[:] = state.size
+        arrays.place(state, self.hierarchy, self._ledger.ids)
+        self._ledger.sizes[:] = state.size
         edges.count_ties(state)
         everybody = np.arange(n, dtype=np.int32)
         self._want_slots(int(np.count_nonzero((state.ties > 0) & (state.member[:, 0] < 0))))
@@ -155,7 +152,7 @@ class DynamicCommunities:
         edges.arrive(state, everybody, everybody, nothing, nothing)
         edges.recount(state)
         edges.doubt_all(state, queue_all)
-        for slot in np.flatnonzero(self._ids > 0).tolist():
+        for slot in np.flatnonzero(self._ledger.ids > 0).tolist():
             state.touched[state.counters[TOUCHED]] = slot
             state.counters[TOUCHED] += not state.is_touched[slot]
             state.is_touched[slot] = 1
@@ -168,10 +165,7 @@ class DynamicCommunities:
 
     def _want_slots(self, wanted: int) -> None:
         self._state = arrays.with_free_slots(self._state, wanted + 64)
-        missing = len(self._state.size) - len(self._ids)
-        if missing:
-            self._ids = np.concatenate([self._ids, np.zeros(missing, np.int64)])
-            self._held = np.concatenate([self._held, np.zeros(missing, np.int64)])
+        self._ledger.lengthened(len(self._state.size))
 
     def _retie(self, edge: Frontier) -> int:
         self._want_slots(2 * len(edge.u))
@@ -274,80 +268,25 @@ class DynamicCommunities:
 
     def _name(self) -> Adoption:
         state = self._state
-        slots = np.sort(state.touched[: state.counters[TOUCHED]])
-        changed = state.changed[: state.counters[CHANGED]].copy()
-        events: list[LineageEvent] = []
-        deaths: list[int] = []
-        renamed: list[Int32Array] = [changed]
-        for level in np.unique(state.level[slots]).tolist():
-            here = slots[state.level[slots] == level]
-            names = name(
-                Moves(
-                    before=state.was[changed, level],
-                    now=state.member[changed, level],
-                    slots=here,
-                    ids=self._ids[here],
-                    held=self._held[here],
-                    size=state.size[here].astype(np.int64),
-                ),
-                self._next_id,
-            )
-            self._next_id = names.next_id
-            events += names.lineage
-            deaths += names.deaths
-            other = here[(names.ids != self._ids[here]) & (names.ids > 0)]
-            leaves = other[state.children[other] == 0].tolist()
-            renamed += [edges.chain(state, slot) for slot in leaves]
-            self._ids[here] = names.ids
-        self._held[slots] = state.size[slots]
-        return self._close(slots, np.unique(np.concatenate(renamed)), deaths, events)
-
-    def _close(
-        self,
-        slots: Int32Array,
-        concepts: Int32Array,
-        deaths: list[int],
-        events: list[LineageEvent],
-    ) -> Adoption:
-        leaf = self._leaves(concepts)
-        self._release(slots)
-        hierarchy = self._hierarchy(concepts, leaf)
-        before = self.hierarchy.extended(len(hierarchy.leaf)).leaf[concepts]
-        moved = before != leaf
-        self.hierarchy = hierarchy
+        named = name_batch(state, self._ledger)
+        concepts = named.concepts
+        before = self.hierarchy.extended(len(state.member)).leaf
+        leaf = before.copy()
+        leaf[concepts] = leaves_of(state, self._ledger, concepts)
+        self._release()
+        self.hierarchy = freeze(state, self._ledger, leaf, self.hierarchy.epoch)
+        moved = concepts[leaf[concepts] != before[concepts]]
         return Adoption(
-            hierarchy,
-            (concepts[moved], leaf[moved]),
-            tuple(sorted(deaths)),
-            tuple(events),
-            self._next_id,
+            self.hierarchy,
+            (moved, leaf[moved]),
+            named.deaths,
+            named.lineage,
+            self._ledger.next_id,
         )
 
-    def _leaves(self, concepts: Int32Array) -> Int64Array:
-        paths = self._state.member[concepts]
-        depth = (paths >= 0).sum(axis=1)
-        at = paths[np.arange(len(concepts)), np.maximum(depth - 1, 0)]
-        found: Int64Array = np.where(depth > 0, self._ids[np.maximum(at, 0)], Hierarchy.NONE)
-        return found
-
-    def _release(self, slots: Int32Array) -> None:
+    def _release(self) -> None:
         """End the batch: emptied slots are free again, lists are cleared."""
-        edges.end_batch(self._state)
-        for slot in slots[self._state.size[slots] == 0].tolist():
+        touched = self._state.touched[: self._state.counters[TOUCHED]]
+        for slot in touched[self._state.size[touched] == 0].tolist():
             self._stuck.pop(slot, None)
-
-    def _hierarchy(self, concepts: Int32Array, leaf: Int64Array) -> Hierarchy:
-        state = self._state
-        leaves = self.hierarchy.extended(len(state.member)).leaf.copy()
-        leaves[concepts] = leaf
-        alive = np.flatnonzero(self._ids > 0)
-        alive = alive[np.argsort(self._ids[alive])]
-        parent = self._ids[state.parent[alive]]  # the root's id is 0
-        return Hierarchy(
-            epoch=self.hierarchy.epoch,
-            ids=self._ids[alive],
-            level=state.level[alive].astype(np.int16),
-            parent=parent,
-            sizes=state.size[alive].copy(),
-            leaf=leaves,
-        )
+        edges.end_batch(self._state)

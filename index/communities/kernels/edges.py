@@ -55,7 +55,10 @@ def rows_of(concepts, start, degree, neighbour):
 
 @njit(cache=True)
 def arrive(st, u, v, old, new):
-    """Count ties; a concept with its first tie becomes a community of its own. False: no slot."""
+    """Count ties; a concept with its first tie becomes a community of its own.
+
+    There must be a free slot for each of them.
+    """
     for i in range(len(u)):
         step = (new[i] > 0) - (old[i] > 0)
         if step == 0:
@@ -65,13 +68,9 @@ def arrive(st, u, v, old, new):
     for i in range(len(u)):
         for x in (u[i], v[i]):
             if st.ties[x] > 0 and st.member[x, 0] < 0:
-                c = take_slot(st, 0, 0)
-                if c < 0:
-                    return False
                 journal(st, x)
-                link(st, x, 0, c)
+                link(st, x, 0, take_slot(st, 0, 0))
                 enqueue(st.queued, st.listed, st.pending, st.counters, x, 0)
-    return True
 
 
 @njit(cache=True)

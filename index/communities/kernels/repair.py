@@ -97,7 +97,9 @@ def finish(st, k, head, tail, rest, root, waiting):
 
 @njit(cache=True)
 def mend(st, k, seeds, offsets):
-    """Cut every community that is not connected; returns the number of parts cut off, -1: no slot.
+    """Cut every community that is not connected; returns the number of parts cut off.
+
+    There must be a free slot for each of the seeds.
 
     ``seeds[offsets[i]:offsets[i + 1]]`` are the dirty concepts of one community at level k.
     """

@@ -34,7 +34,7 @@ def validate(dynamic, max_size):
         children = hierarchy.children(community)
         assert len(children) != 1, f"community {community} has a single child"
         if not len(children) and len(inside) > max_size:
-            slot = int(np.flatnonzero(dynamic._ids == community)[0])
+            slot = int(np.flatnonzero(dynamic._ledger.ids == community)[0])
             assert slot in dynamic._stuck, f"community {community} is too large"
         if len(children):
             assert len(inside) > 0.8 * max_size
