@@ -20,7 +20,7 @@ from query.names import matching
 from query.types import Citation
 from query.types_news import News, Story, TimeRow
 
-ENOUGH = 0.25
+ENOUGH = 0.15
 """A story is the deepest community with this part of a document's idf; ours."""
 NAMED = 5
 """Concepts that a story is named by."""
@@ -60,7 +60,8 @@ def new(
     for told in _by_document(changes, graph):
         stories.setdefault(told.community, []).append(told)
     newest = {c: max(t.last.observed_at for t in held) for c, held in stories.items()}
-    order = sorted(stories, key=lambda c: (-newest[c], -len(stories[c]), c))
+    root = Hierarchy.ROOT  # of what belongs to no story; it is no story itself and comes last
+    order = sorted(stories, key=lambda c: (c == root, -newest[c], -len(stories[c]), c))
     displays = view.displays([] if concepts is None else concepts[:SHOWN].tolist())
     return News(
         about=about,
@@ -126,7 +127,7 @@ def _story(
     return Story(
         community=community,
         level=graph.snapshot.hierarchy.level_of(community),
-        concepts=top_concepts(view, graph, community, NAMED),
+        concepts=top_concepts(view, graph, community, NAMED) if community else (),
         first=brief_of_change(view, changes[0]),
         other_sources=tuple(name for name in sources if name and name != changes[0].source),
         documents=tuple(brief_of_change(view, t.last) for t in newest[:SHOWN]),
