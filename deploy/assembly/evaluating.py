@@ -173,7 +173,8 @@ def _check_store(settings: Settings, origin: Origin) -> None:
     if not store_path(settings.data).exists():
         return
     fed = streams.remembered(settings)
-    if (fed.file, fed.form, fed.only) != (origin.file, origin.form, origin.only):
+    same = fed.file and origin.file and fed.file.resolve() == origin.file.resolve()
+    if not same or (fed.form, dict(fed.only)) != (origin.form, dict(origin.only)):
         what = fed.file or f"the topic {settings.topic}"
         raise UsageError(
             f"{settings.data} holds the documents of {what}: name another directory by --data"

@@ -56,7 +56,7 @@ def _cells(row: EvaluationRow) -> tuple[str, ...]:
 def svg(rows: Sequence[EvaluationRow]) -> str:
     """Reached and recall@10 against budget (logarithmic), a line for each mode."""
     modes = list(dict.fromkeys(row.mode for row in rows))
-    width, height = len(PLOTTED) * (_WIDTH + _MARGIN) + _MARGIN, _HEIGHT + 3 * _MARGIN
+    width, height = len(PLOTTED) * (_WIDTH + _MARGIN) + _MARGIN, _HEIGHT + 2 * _MARGIN + 20
     box = f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {box}>',

@@ -158,7 +158,8 @@ def test_a_kept_index_is_read_on_and_no_other_is_mixed_in(done: Done) -> None:
     def tell(what: str, _done: int, _total: int | None) -> None:
         told.append(what)
 
-    with replayed(settings, done.folder / "documents.jsonl", tell) as kept:
+    same = done.folder / "index" / ".." / "documents.jsonl"
+    with replayed(settings, same, tell) as kept:
         assert kept.documents == len(DOCUMENTS)
         rows = judge(kept.engine, queries, [Mode.BM25], [5], seed=0, told=tell)
     assert "replaying documents" not in told
