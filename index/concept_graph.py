@@ -8,7 +8,7 @@ than chance would have it). Arrays serve everything else: networkx takes 365 byt
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import networkx as nx
 import numpy as np
@@ -34,7 +34,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the concept graph. ``name`` says which, for people.
+    """A part of the concept graph. ``name`` says which, for people; ``centre`` is a key.
 
     ``concepts_left_out`` counts those that belong to the part and did not fit in the bounds; of
     a neighbourhood at least so many, since what lies behind them was not looked at.
@@ -46,6 +46,7 @@ class Part:
     graph: nx.Graph
     concepts_left_out: int
     ties_left_out: int
+    centre: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +113,15 @@ def around(view: View, key: str, radius: int, bounds: Bounds) -> Part:
         left_out = len(ring) - len(frontier)
         if left_out or not len(frontier):
             break
-    return _part(view, f"around {key}", chosen, left_out, bounds)
+    return replace(_part(view, f"around {key}", chosen, left_out, bounds), centre=key)
 
 
 def _ring(snapshot: Snapshot, frontier: Int64Array, inside: Int64Array) -> Int64Array:
     """Concepts tied to the frontier and not inside yet, by their heaviest tie to it."""
     best = np.full(snapshot.concept_count, -np.inf)
-    rows = np.flatnonzero(snapshot.alive)
-    named = snapshot.chunk_concepts[rows].astype(np.int64)
     for some in _batches(frontier):
-        met = (_postings(snapshot, some) @ named).tocoo()
+        rows, postings = _postings(snapshot, some)
+        met = (postings @ snapshot.chunk_concepts[rows].astype(np.int64)).tocoo()
         weight = _weights(snapshot, some[met.row], met.col, met.data)
         np.maximum.at(best, met.col, weight)
     best[inside] = -np.inf
@@ -173,16 +173,21 @@ def _path(snapshot: Snapshot, concept: int) -> str:
 
 
 def _ties(snapshot: Snapshot, chosen: Int64Array) -> _Ties:
-    postings = _postings(snapshot, chosen)
+    _, postings = _postings(snapshot, chosen)
     pairs = triu(postings @ postings.T, k=1).tocoo()
     u, v, w = pairs.row.astype(np.int64), pairs.col.astype(np.int64), pairs.data
     return _Ties(u, v, w, _weights(snapshot, chosen[u], chosen[v], w))
 
 
-def _postings(snapshot: Snapshot, concepts: Int64Array) -> csr_matrix:
-    """int64[len(concepts), living chunks]: 1 where a chunk names the concept."""
+def _postings(snapshot: Snapshot, concepts: Int64Array) -> tuple[Int64Array, csr_matrix]:
+    """Living chunk rows that name any of the concepts, and which names which.
+
+    int64[rows] and int64[len(concepts), rows] of ones: integers, so that products are exact.
+    """
     held = snapshot.concept_chunks[concepts]
-    return held[:, np.flatnonzero(snapshot.alive)].astype(np.int64)
+    rows = np.unique(held.indices).astype(np.int64)
+    rows = rows[snapshot.alive[rows]]
+    return rows, held[:, rows].astype(np.int64)
 
 
 def _weights(snapshot: Snapshot, u: Int64Array, v: Int64Array, w: Int64Array) -> Float64Array:

@@ -9,13 +9,14 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 
 import networkx as nx
 import numpy as np
 
 from index.concept_graph import Part
+from index.errors import UnknownPartError
 from index.graph_export import xml_text
 from index.types import Float64Array
 
@@ -30,6 +31,7 @@ _PALETTE = (
     "#1f8f96",
 )
 _OTHER = "#7c8794"
+_PAPER = "#fbfaf7"
 _DIRECTION = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F])
 """Marks that reverse the order of what follows; a label must not reach beyond itself."""
 
@@ -39,11 +41,13 @@ class PictureSettings:
     """What a picture looks like; lengths in pixels at a scale of one.
 
     ``ties_each``: ties drawn for each concept, the heaviest, beside those that hold the picture
-    together. ``steps``: the most rounds that push labels apart. ``seed``: of the layout.
+    together; ``ties_of_centre``: of the concept that the others are around. ``steps``: the most
+    rounds that push labels apart. ``most``: concepts; the layout's time grows with their square.
     """
 
-    seed: int = 1
+    most: int = 300
     ties_each: int = 2
+    ties_of_centre: int = 12
     steps: int = 400
     label_length: int = 30
     small: float = 4.0
@@ -59,28 +63,33 @@ class _Mark:
     radius: float
     size: float
     colour: str
+    outline: str
     title: str
-    box: tuple[float, float] = field(default=(0.0, 0.0))
+    box: tuple[float, float]
 
 
 def svg(part: Part, settings: PictureSettings | None = None) -> bytes:
-    """The part as an SVG picture, UTF-8.
+    """The part as an SVG picture, UTF-8; a hundred concepts can still be read.
 
-    For up to about a hundred concepts; beyond that it is drawn, and hard to read.
+    Raises:
+        UnknownPartError: The part has more concepts than ``settings.most``.
     """
     settings = settings or PictureSettings()
+    if len(part.graph) > settings.most:
+        raise UnknownPartError(f"a picture holds at most {settings.most} concepts")
     groups = _groups(part.graph)
-    marks = _marks(part.graph, groups, settings)
-    drawn = backbone(part.graph, settings.ties_each)
-    places = _apart(_layout(drawn, groups, marks, settings), marks, settings.steps)
+    marks = _marks(part, groups, settings)
+    drawn = backbone(part, settings)
+    places = _apart(_layout(drawn, groups, marks), marks, settings.steps)
     return "\n".join(_document(part, marks, places, drawn, groups)).encode("utf-8")
 
 
-def backbone(graph: nx.Graph, ties_each: int) -> nx.Graph:
+def backbone(part: Part, settings: PictureSettings) -> nx.Graph:
     """The ties that carry the structure: heaviest spanning forest, and each concept's heaviest.
 
     Ties of a weight that is not positive say that two concepts shun each other and stay out.
     """
+    graph = part.graph
     positive = nx.Graph()
     positive.add_nodes_from(graph.nodes)
     positive.add_edges_from(
@@ -90,17 +99,21 @@ def backbone(graph: nx.Graph, ties_each: int) -> nx.Graph:
     kept.add_nodes_from(graph.nodes)
     kept.add_edges_from(nx.maximum_spanning_edges(positive, weight="weight", data=True))
     for node in positive:
+        count = settings.ties_of_centre if node == part.centre else settings.ties_each
         ties = sorted(positive[node].items(), key=lambda tie: -tie[1]["weight"])
-        kept.add_edges_from((node, other, values) for other, values in ties[:ties_each])
+        kept.add_edges_from((node, other, values) for other, values in ties[:count])
     return kept
 
 
 def _groups(graph: nx.Graph) -> dict[str, str]:
-    """Each concept's community where paths first differ; "" for one that has none there."""
+    """Each concept's community where paths first differ; "" for one that has none there.
+
+    Where all are of one community and no deeper one, that community.
+    """
     paths = {key: tuple(filter(None, path.split("/"))) for key, path in graph.nodes("community")}
-    held = [path for path in paths.values() if path]
+    held = {path for path in paths.values() if path}
     depth = 0
-    while held and len({path[: depth + 1] for path in held}) == 1 and len(held[0]) > depth:
+    while len({path[: depth + 1] for path in held}) == 1 and any(len(p) > depth + 1 for p in held):
         depth += 1
     return {key: path[depth] if len(path) > depth else "" for key, path in paths.items()}
 
@@ -112,10 +125,8 @@ def _colours(groups: Mapping[str, str]) -> dict[str, str]:
     return dict(zip(ranked, _PALETTE, strict=False))
 
 
-def _marks(
-    graph: nx.Graph, groups: Mapping[str, str], settings: PictureSettings
-) -> tuple[_Mark, ...]:
-    colours = _colours(groups)
+def _marks(part: Part, groups: Mapping[str, str], settings: PictureSettings) -> tuple[_Mark, ...]:
+    graph, colours = part.graph, _colours(groups)
     most = max(values["frequency"] for _, values in graph.nodes(data=True))
     marks = []
     for key, values in graph.nodes(data=True):
@@ -126,7 +137,8 @@ def _marks(
         title = f"{_shown(values['label'])}: {values['frequency']} chunks"
         box = (max(2 * radius, _width(label, size)) + 8, 2 * radius + size + 8)
         colour = colours.get(groups[key], _OTHER)
-        marks.append(_Mark(key, label, radius, size, colour, title, box))
+        outline = "#1d252d" if key == part.centre else _PAPER
+        marks.append(_Mark(key, label, radius, size, colour, outline, title, box))
     return tuple(marks)
 
 
@@ -146,28 +158,32 @@ def _width(text: str, size: float) -> float:
     return ems * size
 
 
-def _layout(
-    drawn: nx.Graph,
-    groups: Mapping[str, str],
-    marks: Sequence[_Mark],
-    settings: PictureSettings,
-) -> Float64Array:
-    """float64[n, 2]: places in pixels, by springs; ties within a group pull harder."""
-    pulled = nx.Graph()
-    pulled.add_nodes_from(drawn.nodes)
-    heaviest = max((weight for _, _, weight in drawn.edges(data="weight")), default=1.0)
+def _layout(drawn: nx.Graph, groups: Mapping[str, str], marks: Sequence[_Mark]) -> Float64Array:
+    """float64[n, 2]: places in pixels, so that distances follow the ties (Kamada and Kawai, 1989).
+
+    A tie within a group is shorter, a heavy one too; parts that no tie joins are held together by
+    long ones that are not drawn.
+    """
+    lengths = nx.Graph()
+    lengths.add_nodes_from(mark.key for mark in marks)
+    heaviest = _heaviest(drawn)
     for u, v, weight in drawn.edges(data="weight"):
-        within = 3.0 if groups[u] == groups[v] else 1.0
-        pulled.add_edge(u, v, pull=within * (0.3 + math.sqrt(weight / heaviest)))
-    found = nx.spring_layout(
-        pulled, weight="pull", seed=settings.seed, iterations=300, method="force"
-    )
-    places = np.array([found[mark.key] for mark in marks], np.float64)
+        within = 1.0 if groups[u] == groups[v] else 1.7
+        lengths.add_edge(u, v, length=within / math.sqrt(0.3 + math.sqrt(weight / heaviest)))
+    pieces = sorted(nx.connected_components(drawn), key=len, reverse=True)
+    hubs = [max(sorted(piece), key=drawn.degree) for piece in pieces]
+    lengths.add_edges_from((hubs[0], hub, {"length": 3.0}) for hub in hubs[1:])
+    found = nx.kamada_kawai_layout(lengths, weight="length")
+    places: Float64Array = np.array([found[mark.key] for mark in marks], np.float64)
     area = sum(mark.box[0] * mark.box[1] for mark in marks)
     spread = np.maximum(np.ptp(places, axis=0), 1e-9)
-    scaled: Float64Array = (places - places.min(axis=0)) / spread
-    scaled *= math.sqrt(area * 2.2) * np.array([1.25, 0.8])
-    return scaled
+    places = (places - places.min(axis=0)) / spread
+    places *= math.sqrt(area * 2.2) * np.array([1.25, 0.8])
+    return places
+
+
+def _heaviest(drawn: nx.Graph) -> float:
+    return max((weight for _, _, weight in drawn.edges(data="weight")), default=1.0)
 
 
 def _apart(places: Float64Array, marks: Sequence[_Mark], steps: int) -> Float64Array:
@@ -210,7 +226,7 @@ def _document(
         ' font-family="Helvetica, Arial, sans-serif">'
     )
     yield f"<title>{escape(_shown(part.name))}</title>"
-    yield f'<rect width="{width:.0f}" height="{height:.0f}" fill="#fbfaf7"/>'
+    yield f'<rect width="{width:.0f}" height="{height:.0f}" fill="{_PAPER}"/>'
     yield from _heading(part, drawn, edge)
     yield from _lines(marks, centred, drawn)
     for mark, (x, y) in zip(marks, centred, strict=True):
@@ -243,7 +259,7 @@ def _heading(part: Part, drawn: nx.Graph, edge: float) -> Iterator[str]:
 def _lines(marks: Sequence[_Mark], places: Float64Array, drawn: nx.Graph) -> Iterator[str]:
     """The ties, the lightest first; in the colour of both ends, else grey."""
     at = {mark.key: place for place, mark in enumerate(marks)}
-    heaviest = max((weight for _, _, weight in drawn.edges(data="weight")), default=1.0)
+    heaviest = _heaviest(drawn)
     for u, v, values in sorted(drawn.edges(data=True), key=lambda tie: tie[2]["weight"]):
         one, other = marks[at[u]], marks[at[v]]
         (x1, y1), (x2, y2) = places[at[u]], places[at[v]]
@@ -261,11 +277,11 @@ def _lines(marks: Sequence[_Mark], places: Float64Array, drawn: nx.Graph) -> Ite
 def _disc(mark: _Mark, x: float, y: float) -> Iterator[str]:
     yield (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{mark.radius:.1f}" fill="{mark.colour}"'
-        f' stroke="#fbfaf7" stroke-width="1.5"><title>{escape(mark.title)}</title></circle>'
+        f' stroke="{mark.outline}" stroke-width="2"><title>{escape(mark.title)}</title></circle>'
     )
     yield (
         f'<text x="{x:.1f}" y="{y + mark.radius + mark.size:.1f}" font-size="{mark.size:.1f}"'
-        ' text-anchor="middle" fill="#1d252d" stroke="#fbfaf7" stroke-width="3"'
+        f' text-anchor="middle" fill="#1d252d" stroke="{_PAPER}" stroke-width="3"'
         f' stroke-linejoin="round" paint-order="stroke">{escape(mark.label)}</text>'
     )
 
@@ -279,5 +295,5 @@ def _legend(graph: nx.Graph, groups: Mapping[str, str]) -> list[tuple[str, str]]
         named = ", ".join(_label(graph.nodes[key]["label"], 30) for key in inside[:3])
         rows.append((colour, f"community {group}: {named}"))
     if any(group not in _colours(groups) for group in groups.values()):
-        rows.append((_OTHER, "in no community, or in a smaller one"))
+        rows.append((_OTHER, "in none of these communities"))
     return rows

@@ -50,11 +50,12 @@ def export(settings: Settings, wanted: Wanted, form: str, out: Path) -> Part:
     try:
         with source.pin() as view:
             part = _part(view, wanted, Bounds(concepts=limit))
+        content = WRITERS[form](part)
     except UnknownPartError as error:
         raise UsageError(str(error)) from error
     finally:
         source.close()
-    _write(out, WRITERS[form](part))
+    _write(out, content)
     return part
 
 
