@@ -113,7 +113,8 @@ def around(view: View, key: str, radius: int, bounds: Bounds) -> Part:
         left_out = len(ring) - len(frontier)
         if left_out or not len(frontier):
             break
-    return replace(_part(view, f"around {key}", chosen, left_out, bounds), centre=key)
+    name = f"around {view.displays([centre])[centre]}"
+    return replace(_part(view, name, chosen, left_out, bounds), centre=key)
 
 
 def _ring(snapshot: Snapshot, frontier: Int64Array, inside: Int64Array) -> Int64Array:
