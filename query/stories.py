@@ -80,10 +80,14 @@ def new(
 def _concerning(
     view: View, concepts: Int64Array | None, since: Millis, until: Millis
 ) -> list[DocumentChange]:
-    changes = view.changes(since, until)
-    if concepts is None:
-        return list(changes)
-    return [change for change in changes if np.isin(concepts, change.concepts).any()]
+    changes = list(view.changes(since, until))
+    if concepts is None or not changes:
+        return changes
+    wanted = np.zeros(view.snapshot.concept_count, np.bool_)
+    wanted[concepts] = True
+    owner = np.repeat(np.arange(len(changes)), [len(change.concepts) for change in changes])
+    named = np.concatenate([change.concepts for change in changes])
+    return [changes[at] for at in np.unique(owner[wanted[named]]).tolist()]
 
 
 def _by_document(changes: Sequence[DocumentChange], graph: SearchGraph) -> list[_Told]:
