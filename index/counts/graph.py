@@ -26,14 +26,14 @@ class _Pool:
     @classmethod
     def of(cls, degree: Int32Array, spare: int = 0) -> "_Pool":
         """An empty pool whose rows have room for ``degree`` entries and some more."""
-        capacity = degree + degree // 4 + np.where(degree > 0, _SLACK, 0).astype(np.int32)
+        capacity = _capacity(degree)
         start = np.zeros(len(degree) + 1, np.int64)
         np.cumsum(capacity, out=start[1:])
         size = int(start[-1]) + spare
         return cls(
             start=start[:-1].copy(),
             degree=np.zeros(len(degree), np.int32),
-            capacity=capacity.astype(np.int32),
+            capacity=capacity,
             neighbour=np.empty(size, np.int32),
             weight=np.empty(size, np.int32),
             tail=np.array([start[-1]], np.int64),
@@ -197,17 +197,25 @@ class Counts:
     def _grow(self) -> None:
         """More room at the end of the pool, or a compact copy where much of it is waste."""
         pool = self._pool
-        used = int(pool.degree.sum())
-        if used < (1 - _WASTE) * int(pool.tail[0]):
-            fresh = _Pool.of(pool.degree, spare=used // 4 + 1024)
+        longest = int(pool.capacity.max()) if len(pool.capacity) else 0
+        needed = int(_capacity(pool.degree).sum())
+        # What a compact copy would need, slack included, is no waste: after a copy there is none,
+        # so the next call enlarges. Counting the slack as waste once copied for ever.
+        if needed < (1 - _WASTE) * int(pool.tail[0]):
+            fresh = _Pool.of(pool.degree, spare=needed // 4 + 2 * longest + 1024)
             kernels.copy_rows(*pool.rows, fresh.start, fresh.neighbour, fresh.weight)
             fresh.degree[:] = pool.degree
             self._pool = fresh
             return
-        longest = int(pool.capacity.max()) if len(pool.capacity) else 0
         room = len(pool.neighbour) + len(pool.neighbour) // 4 + 2 * longest + 1024
         pool.neighbour = _enlarged(pool.neighbour, int(pool.tail[0]), room)
         pool.weight = _enlarged(pool.weight, int(pool.tail[0]), room)
+
+
+def _capacity(degree: Int32Array) -> Int32Array:
+    """Room of a row: a quarter and ``_SLACK`` more than its entries, none for an empty one."""
+    room = degree + degree // 4 + np.where(degree > 0, _SLACK, 0)
+    return room.astype(np.int32)
 
 
 def _enlarged(values: Int32Array, used: int, room: int) -> Int32Array:

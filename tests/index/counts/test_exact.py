@@ -152,3 +152,14 @@ def test_emptied_counts_hold_nothing_and_fill_again():
     validate(counts, [])
     counts.apply(chunk_delta(chunks, []))
     validate(counts, chunks)
+
+
+def test_many_short_rows_and_one_that_grows_make_room_and_go_on():
+    """Rows of one neighbour are mostly slack; a full pool of them was once copied for ever."""
+    pairs = [np.array([2 * i, 2 * i + 1], np.int32) for i in range(1, 3_000)]
+    counts = Counts()
+    counts.apply(chunk_delta(pairs, []))
+    hub = [np.array([0, x], np.int32) for x in range(1, 6_000)]
+    counts.apply(chunk_delta(hub, []))
+    assert counts.edge_count == len(pairs) + len(hub)
+    assert counts.neighbours(0)[0].tolist() == list(range(1, 6_000))
