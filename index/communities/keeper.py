@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,6 +22,9 @@ from index.communities.partition import MAX_SIZE, Partition, partition
 from index.communities.pruning import CountArrays, PruningSettings, pruned
 from index.types import Int32Array
 from index.writer import GenerationReport, Writer
+
+_MOST_DEATHS = 3
+"""Deaths in a row of the process that finds communities after which something is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,7 @@ class CommunityKeeper:
         self._running: Future[Partition] | None = None
         self._started = self._finished = clock()
         self._took = 0.0
+        self._died = 0
         # The counts that the partition in force, and the one being computed, stand for.
         self._grouped = writer.grouped()
         self._asked = Sums()
@@ -98,12 +103,12 @@ class CommunityKeeper:
 
     def finish(self) -> Iterator[GenerationReport]:
         """Wait for a run in progress and bring the communities up to date with the counts."""
-        if self._running is not None:
-            yield self._adopt(self._running)
-        if self._state() != self._grouped:
-            self._start()
-            if self._running is not None:
-                yield self._adopt(self._running)
+        while self._running is not None or self._state() != self._grouped:
+            if self._running is None:
+                self._start()
+            report = None if self._running is None else self._adopt(self._running)
+            if report is not None:
+                yield report
 
     def close(self) -> None:
         """Stop the process beside the writer; a run in progress is dropped."""
@@ -128,9 +133,20 @@ class CommunityKeeper:
         self._asked = self._state()
         self._running = self._workers.submit(group, arrays, self._settings)
 
-    def _adopt(self, running: "Future[Partition]") -> GenerationReport:
-        found = running.result()
+    def _adopt(self, running: "Future[Partition]") -> GenerationReport | None:
         self._running = None
+        self._finished = self._clock()
+        try:
+            found = running.result()
+        except BrokenProcessPool:
+            # The process was killed, by the system for its memory perhaps: the stream goes on with
+            # the communities it has, and a new process tries again when it is due.
+            self._workers = None
+            self._died += 1
+            if self._died == _MOST_DEATHS:
+                raise
+            return None
+        self._died = 0
         writer = self._writer
         count = writer.latest().concept_count
         living = np.zeros(count, np.bool_)
@@ -140,8 +156,7 @@ class CommunityKeeper:
             writer.latest().hierarchy, found, count, writer.generation.next_numbers.community
         )
         report = writer.adopt(adoption, found.modularity, self._asked, self._settings.pruning)
-        self._finished = self._clock()
-        self._took = self._finished - self._started
+        self._took = self._clock() - self._started
         self._grouped = self._asked
         return report
 

@@ -195,3 +195,16 @@ def test_communities_are_found_adopted_and_survive_a_restart(tmp_path):
     assert writer.latest().hierarchy.ids.tolist() == grouped.ids.tolist()
     assert verify(tmp_path).ok
     writer.close()
+
+
+def test_a_killed_grouping_process_is_replaced(tmp_path):
+    writer, feed = open_writer(tmp_path), Feed()
+    commit(writer, [feed.upsert("a", "oil ship port"), feed.upsert("b", "oil ship port")])
+    keeper = CommunityKeeper(writer, GroupingSettings(interval=0.0))
+    keeper._start()
+    for process in list(keeper._workers._processes.values()):
+        process.kill()
+    assert len(list(keeper.finish())) == 1
+    keeper.close()
+    assert len(writer.latest().hierarchy.ids) > 0
+    writer.close()
