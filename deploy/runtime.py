@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from fastapi import FastAPI
 
 from deploy import service_file
+from deploy.assembly import feeds, writing
 from deploy.assembly import serving as answering
-from deploy.assembly import writing
 from deploy.assembly.language import load_analyzer
 from deploy.assembly.streams import Origin, Told
 from deploy.assembly.writing import Ingestion
@@ -47,8 +47,10 @@ class Running:
 
 
 @contextmanager
-def embedded(settings: Settings, origin: Origin, stop: threading.Event) -> Iterator[Running]:
-    """Everything in one process; on leaving, what was read is committed."""
+def embedded(
+    settings: Settings, origin: Origin, stop: threading.Event, *, polls: bool = False
+) -> Iterator[Running]:
+    """Everything in one process, feeds too; on leaving, what was read is committed."""
     telemetry, rates = _telemetry(), Rates()
     with ExitStack() as stack:
 
@@ -67,6 +69,8 @@ def embedded(settings: Settings, origin: Origin, stop: threading.Event) -> Itera
         url = stack.enter_context(_served(settings, app, "run"))
         running = Running(url, stop, ingestion=ingestion)
         stack.enter_context(_consuming(running, ingestion, telemetry))
+        if polls:
+            stack.enter_context(_polling(running, settings, telemetry))
         yield running
 
 
@@ -161,6 +165,17 @@ def _consuming(running: Running, ingestion: Ingestion, telemetry: Telemetry) -> 
         ingestion.consumer.run(running.stop)
 
     with _thread("consumer", work, running, telemetry):
+        yield
+
+
+@contextmanager
+def _polling(running: Running, settings: Settings, telemetry: Telemetry) -> Iterator[None]:
+    """Poll the feeds in a thread of its own; a feed that fails is tried again, never fatal."""
+
+    def work() -> None:
+        feeds.poll(settings, running.stop, telemetry.observe)
+
+    with _thread("feeds", work, running, telemetry):
         yield
 
 

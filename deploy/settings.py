@@ -80,6 +80,19 @@ class Settings(BaseSettings):
         "Topic", 2 * MIB, "Largest message; a larger one is rejected.", "bytes", ge=KIB
     )
 
+    feeds_interval: float = _setting(
+        "Feeds", 900.0, "Time between two polls of a feed.", "seconds", ge=1, le=604_800
+    )
+    feeds_allow_private: bool = _setting(
+        "Feeds", False, "Let feeds be read from loopback, private and link-local addresses."
+    )
+    feeds_timeout: float = _setting(
+        "Feeds", 30.0, "Time that one fetch may take in all.", "seconds", gt=0, le=600
+    )
+    feeds_max_bytes: int = _setting(
+        "Feeds", 10 * MIB, "Largest feed, after decompression.", "bytes", ge=KIB, le=256 * MIB
+    )
+
     batch_records: int = _setting(
         "Batches", 200, "Records after which a batch is closed.", "records", ge=1
     )

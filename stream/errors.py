@@ -31,3 +31,11 @@ class LogTooNewError(LogError):
 
 class ProduceError(StreamError):
     """Messages could not be published; what was acknowledged before stays published."""
+
+
+class FeedError(StreamError):
+    """A feed could not be fetched or read; ``retry_after`` seconds where its server named them."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after

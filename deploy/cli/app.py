@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from deploy.cli import demo, evaluating, exporting, machine, producing, reading, running, upkeep
+from deploy.cli import (
+    demo,
+    evaluating,
+    exporting,
+    feeding,
+    machine,
+    producing,
+    reading,
+    running,
+    upkeep,
+)
 
 app = typer.Typer(
     name="tidegraph",
@@ -27,6 +37,7 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 for panel, commands in PANELS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
+app.add_typer(feeding.feeds, name="feeds", rich_help_panel="Run")
 
 
 def _version(wanted: bool) -> None:

@@ -96,6 +96,15 @@ Source = Annotated[
         rich_help_panel=STREAM,
     ),
 ]
+Feeds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--feed",
+        metavar="URL",
+        help="Put an RSS or Atom feed on the list and poll it. May be repeated.",
+        rich_help_panel=STREAM,
+    ),
+]
 Format = Annotated[
     str,
     typer.Option(

@@ -10,6 +10,7 @@ from deploy.cli.options import (
     ApiKeys,
     Config,
     Data,
+    Feeds,
     Format,
     Host,
     Kafka,
@@ -31,6 +32,7 @@ def run(
     source: Source = None,
     form: Format = "documents",
     only: Only = None,
+    feed: Feeds = None,
     workers: Workers = None,
     host: Host = None,
     port: Port = None,
@@ -42,10 +44,12 @@ def run(
 ) -> None:
     """Run everything in one process: read the stream, keep the index, answer and serve the page.
 
-    Reads the embedded log in the data directory, a Kafka topic, or follows a file. Stops on Ctrl-C
-    or SIGTERM, after what was read is committed.
+    Reads the embedded log in the data directory, a Kafka topic, or follows a file. Polls the feeds
+    on the list (`tidegraph feeds`) and publishes what is new into the topic. Stops on Ctrl-C or
+    SIGTERM, after what was read is committed.
     """
     from deploy import process
+    from deploy.assembly import feeds
     from deploy.assembly.streams import Origin, check
     from deploy.cli import session
 
@@ -66,9 +70,13 @@ def run(
     origin = Origin(source, form, session.pairs(only, "--only"), follow=True)
     settings.check_address()
     check(origin)
+    polls = feeds.wanted(settings, origin, feed or ())
     from deploy import runtime
 
-    with process.stop_on_signals() as stop, runtime.embedded(settings, origin, stop) as running:
+    with (
+        process.stop_on_signals() as stop,
+        runtime.embedded(settings, origin, stop, polls=polls) as running,
+    ):
         session.console(error=True).print(f"serving at {running.url}, data in {settings.data}")
         running.wait()
 

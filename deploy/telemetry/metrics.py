@@ -55,6 +55,9 @@ class Metrics:
         self.relevance_tests = self._counter(
             "relevance_tests", "Chunks tested for relevance.", "assessor"
         )
+        self.feed_polls = self._counter("feed_polls", "Polls of feeds.", "outcome")
+        self.feed_entries = self._counter("feed_entries", "Entries published.", "change")
+        self.feed_poll = self._histogram("feed_poll_seconds", "Time of a poll of a feed.", SLOW)
         self.errors = self._counter("errors", "Work that failed unforeseen.", "unit")
 
     def follow(self, status: Callable[[], StatusReport]) -> None:

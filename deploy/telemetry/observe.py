@@ -8,8 +8,9 @@ from deploy.telemetry.metrics import Metrics
 from index.writer import GenerationReport
 from query.service.service import RequestReport, SearchReport
 from stream.consumer import BatchReport
+from stream.feeds.poll import PollReport
 
-Report = BatchReport | GenerationReport | RequestReport | SearchReport
+Report = BatchReport | GenerationReport | RequestReport | SearchReport | PollReport
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 """Methods that are label values; a client may send any word."""
@@ -35,6 +36,8 @@ class Telemetry:
             self._communities(report)
         elif isinstance(report, SearchReport):
             self._search(report)
+        elif isinstance(report, PollReport):
+            self._poll(report)
         else:
             self._request(report)
 
@@ -110,6 +113,28 @@ class Telemetry:
             outcome=report.outcome,
             stopped=report.stopped,
             generation=report.generation,
+            seconds=round(report.seconds, 4),
+        )
+
+    def _poll(self, report: PollReport) -> None:
+        self.metrics.feed_polls.labels(report.outcome).inc()
+        self.metrics.feed_entries.labels("new").inc(report.new)
+        self.metrics.feed_entries.labels("changed").inc(report.changed)
+        self.metrics.feed_poll.observe(report.seconds)
+        write = self._log.warning if report.outcome == "failed" else self._log.info
+        write(
+            "feed",
+            url=report.url,
+            outcome=report.outcome,
+            backfill=report.backfill,
+            found=report.found,
+            new=report.new,
+            changed=report.changed,
+            repeated=report.repeated,
+            undated=report.undated,
+            empty=report.empty,
+            refused=report.refused,
+            problem=report.problem or None,
             seconds=round(report.seconds, 4),
         )
 

@@ -1,0 +1,1 @@
+"""RSS and Atom: fetched within limits, read without trust, published as documents."""
