@@ -49,9 +49,10 @@ class Fingerprint:
         return cls(**body)
 
     def differences(self, other: "Fingerprint") -> list[str]:
-        """One readable line for each field in which ``other`` is not this; [] when equal."""
+        """One readable line for each field in which the settings' ``other`` is not this store's."""
         return [
-            f"{LABELS[f.name]}: {getattr(self, f.name)} here, {getattr(other, f.name)} there"
+            f"{LABELS[f.name]}: {getattr(self, f.name)} in the store, "
+            f"{getattr(other, f.name)} in the settings"
             for f in fields(self)
             if getattr(self, f.name) != getattr(other, f.name)
         ]

@@ -27,7 +27,7 @@ def test_what_is_no_fingerprint_is_refused(text):
 def test_differences_name_the_field_and_both_values():
     assert OURS.differences(OURS) == []
     [line] = OURS.differences(replace(OURS, chunking="50 words, rules 1"))
-    assert line == "chunking: 100 words, rules 1 here, 50 words, rules 1 there"
+    assert line == "chunking: 100 words, rules 1 in the store, 50 words, rules 1 in the settings"
 
 
 def test_only_a_new_embedder_leaves_the_concepts_alone():
