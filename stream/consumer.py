@@ -47,7 +47,6 @@ class ConsumerSettings:
     batch_bytes: int = 4_000_000
     batch_age: float = 0.2
     poll_wait: float = 0.1
-    ahead: int = 2
     limits: MessageLimits = field(default_factory=MessageLimits)
 
 
@@ -162,8 +161,9 @@ class Consumer:
 
     def _fill(self, stop: threading.Event) -> None:
         """Read batches ahead, as long as the queue has room and there is something to read."""
-        ahead = self._settings.ahead if self._pool.workers else 1
-        while len(self._pending) < ahead and not stop.is_set():
+        # One batch is committed while each worker has one, and one more waits for the first free.
+        most = self._pool.workers + 2 if self._pool.workers else 1
+        while len(self._pending) < most and not stop.is_set():
             batch = self._read(wait=not self._pending)
             if batch is None:
                 return

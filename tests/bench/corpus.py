@@ -25,9 +25,3 @@ def documents(name: str, most: int | None = None) -> list[dict]:
             if len(found) == most:
                 break
     return found
-
-
-def write_documents(path: Path, found: list[dict]) -> Path:
-    """Write documents as JSON Lines."""
-    path.write_text("".join(json.dumps(one) + "\n" for one in found), "utf-8")
-    return path
