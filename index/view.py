@@ -98,9 +98,9 @@ class View(Protocol):
     def full_text(self, words: Sequence[str], limit: int) -> tuple[Int64Array, Float32Array]:
         """Slots and BM25 scores (larger is better), best first, of chunks with any of the words.
 
-        Words are plain text, never query syntax. Title and text are both searched, the
-        title's matches count for more. ``limit`` 0 means all; with a limit, words that a great
-        part of all chunks hold may be left out where there are rarer ones.
+        Words are plain text, never query syntax; one with spaces is a phrase. Title and text are
+        both searched, the title's matches count for more. ``limit`` 0 means all; with a limit,
+        words that a great part of all chunks hold may be left out where there are rarer ones.
         """
 
     def with_metadata(self, where: Mapping[str, Scalar]) -> Int64Array:

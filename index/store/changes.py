@@ -12,6 +12,8 @@ from index.view import ChangeKind
 KEPT_MILLIS = 90 * 24 * 3600 * 1000
 """Changes are kept for 90 days behind the newest one."""
 
+_PRUNED_EVERY = 64  # generations: often enough to stay small, too seldom to cost anything
+
 _KINDS = {
     DocumentOutcome.INSERTED: ChangeKind.INSERT,
     DocumentOutcome.EDITED: ChangeKind.EDIT,
@@ -51,12 +53,8 @@ def record_changes(
         blob = b"" if concepts is None else int32_blob(concepts)
         rows.append((generation, key, kind, observed, event_at, source, blob))
     connection.executemany("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-
-
-def prune(connection: sqlite3.Connection) -> int:
-    """Forget changes beyond the kept period; returns how many."""
-    cursor = connection.execute(
-        "DELETE FROM changes WHERE observed_at < (SELECT max(observed_at) FROM changes) - ?",
-        (KEPT_MILLIS,),
-    )
-    return cursor.rowcount
+    if rows and generation % _PRUNED_EVERY == 0:
+        connection.execute(
+            "DELETE FROM changes WHERE observed_at < (SELECT max(observed_at) FROM changes) - ?",
+            (KEPT_MILLIS,),
+        )

@@ -1,6 +1,7 @@
 """The writer against a naive model, and what must hold after every generation."""
 
 from collections import Counter
+from datetime import timedelta
 from itertools import combinations
 
 import numpy as np
@@ -17,7 +18,7 @@ from index.store.follower import Follower
 from index.types import Reason, Rejected
 from index.verify import verify
 from index.writer import Writer
-from tests.index.simple import FINGERPRINT, Feed, commit, open_writer
+from tests.index.simple import FINGERPRINT, START, Feed, commit, open_writer
 
 WORDS = st.sampled_from(["port", "ship", "crane", "oil", "tide", "dock", "crew", "storm"])
 TEXT = st.lists(st.lists(WORDS, min_size=1, max_size=4).map(" ".join), min_size=1, max_size=3).map(
@@ -207,4 +208,15 @@ def test_a_killed_grouping_process_is_replaced(tmp_path):
     assert len(list(keeper.finish())) == 1
     keeper.close()
     assert len(writer.latest().hierarchy.ids) > 0
+    writer.close()
+
+
+def test_changes_older_than_the_kept_period_are_forgotten(tmp_path):
+    writer, feed = open_writer(tmp_path), Feed()
+    commit(writer, [feed.upsert("old", "oil", observed_at=START - timedelta(days=200))])
+    for number in range(64):
+        commit(writer, [feed.upsert("new", f"oil {number}")])
+    with writer.pin() as view:
+        assert {change.document_id for change in view.changes(0)} == {"new"}
+        assert view.document("old") is not None
     writer.close()
