@@ -18,6 +18,7 @@ from stream.errors import FeedError
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _IPV4_COMPATIBLE = ipaddress.ip_network("::/96")
 LONGEST_URL = 4_000
+HIGHEST_PORT = 65_535
 
 Resolve = Callable[[str, int], Iterable[str]]
 """A name's addresses, as text; raises ``OSError`` where it has none."""
@@ -32,6 +33,8 @@ def checked_url(address: str) -> httpx.URL:
         raise FeedError(f"{shown(address)} is no address of the web: {error}") from None
     if url.scheme not in ("http", "https") or not host:
         raise FeedError(f"{shown(address)}: write an address that begins with http:// or https://")
+    if url.port is not None and not 0 < url.port <= HIGHEST_PORT:
+        raise FeedError(f"{shown(address)}: there is no port {url.port}")
     if url.userinfo:
         raise FeedError("the address of a feed may not hold a user or a password")
     if len(str(url)) > LONGEST_URL:
