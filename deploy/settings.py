@@ -143,6 +143,25 @@ class Settings(BaseSettings):
         "Questions", 10_000, "Largest budget that a question may name.", "tests", ge=1
     )
 
+    model: str = _setting(
+        "Model",
+        "",
+        "Language model that tests, refines and words the answers; empty uses none.",
+    )
+    model_url: str = _setting(
+        "Model",
+        "https://api.openai.com/v1",
+        "Base URL of a server that speaks OpenAI's protocol.",
+        pattern="^https?://",
+    )
+    model_key: SecretStr = _setting("Model", SecretStr(""), "Key for that server.")
+    model_timeout: float = _setting(
+        "Model", 30.0, "Time that one call may take, with its retries.", "seconds", gt=0, le=600
+    )
+    model_concurrency: int = _setting(
+        "Model", 4, "Calls under way at once, over all questions.", "calls", ge=1, le=64
+    )
+
     log_format: Literal["auto", "console", "json"] = _setting(
         "Logs", "auto", "Form of a log line; auto is console on a terminal, else JSON."
     )

@@ -14,6 +14,7 @@ from index.store import dead_letters
 from index.store.connection import open_readonly, store_path
 from index.types import Millis
 from index.view import SnapshotSource
+from query.model.session import NAME as BY_MODEL
 from query.service.status import Operations, StatusReport
 
 if TYPE_CHECKING:  # its import compiles kernels, which a reader does not need
@@ -60,11 +61,13 @@ class Status:
         *,
         role: str,
         collection: str,
+        model: str = "",
         consumer: "Callable[[], ConsumerStatus] | None" = None,
         rates: Rates | None = None,
         backlog: Backlog = lambda _: (None, None),
     ) -> None:
         self._directory = directory
+        self._assessor = BY_MODEL if model else ASSESSOR
         self._source = source
         self._role = role
         self._collection = collection
@@ -112,7 +115,7 @@ class Status:
             version=process.release(),
             collection=self._collection,
             role=self._role,
-            assessor=ASSESSOR,
+            assessor=self._assessor,
             uptime_seconds=time.monotonic() - self._started,
             documents_per_second=documents,
             generations_per_minute=generations,

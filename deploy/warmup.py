@@ -29,7 +29,8 @@ def warm_up(settings: Settings, told: Told) -> float:
     """Compile and load everything once; returns the seconds that it took."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tidegraph-warmup-") as directory:
-        trial = settings.model_copy(update={"data": Path(directory), "workers": 0, "kafka": ""})
+        here = {"data": Path(directory), "workers": 0, "kafka": "", "model": ""}
+        trial = settings.model_copy(update=here)
         told("loading the language models", 0, 3)
         with writing.ingestion(trial, Origin(), lambda _: None) as ingestion:
             told("compiling the counts", 1, 3)

@@ -29,10 +29,23 @@ class Ledger:
             self._costs[name] = replace(cost, seconds=cost.seconds + self._clock() - started)
 
     def tests(self, name: str, count: int) -> None:
-        """Count one call of an assessor with so many chunks."""
+        """Count chunks given to an assessor."""
+        cost = self._costs.get(name, StageCost())
+        self._costs[name] = replace(cost, relevance_tests=cost.relevance_tests + count)
+
+    def untested(self, name: str, count: int) -> None:
+        """Count chunks, of those given to an assessor, that got no verdict."""
+        cost = self._costs.get(name, StageCost())
+        self._costs[name] = replace(cost, untested=cost.untested + count)
+
+    def call(self, name: str, prompt_tokens: int = 0, completion_tokens: int = 0) -> None:
+        """Count one call with the tokens that it took."""
         cost = self._costs.get(name, StageCost())
         self._costs[name] = replace(
-            cost, calls=cost.calls + 1, relevance_tests=cost.relevance_tests + count
+            cost,
+            calls=cost.calls + 1,
+            prompt_tokens=cost.prompt_tokens + prompt_tokens,
+            completion_tokens=cost.completion_tokens + completion_tokens,
         )
 
     @property

@@ -13,16 +13,20 @@ from query.broad import rank_broad
 from query.candidates import Candidates, Texts
 from query.communities import group
 from query.conclude import Conclusion, relevant_outside
+from query.enumeration import listed, mostly_found
 from query.filters import row_mask, searched
 from query.graph import GraphCache
 from query.language import Language
 from query.lazy import Descent, Explored, Groups, RelevanceTest, Verdicts, search
 from query.ledger import Clock, Ledger
+from query.model.calls import Model
+from query.model.session import ModelSession
 from query.parts import Part
 from query.plan import Subquery, subqueries
 from query.ranking import Ranking, rank
 from query.record import missing, why_nothing
 from query.settings import LazySettings, SearchSettings
+from query.telling import claimed, descended, tested
 from query.types import (
     BASELINES,
     Answer,
@@ -53,6 +57,7 @@ class Tools:
     clock: Clock
     backlog: Callable[[], int]
     graphs: GraphCache
+    model: Model | None = None
     offline: OfflineAssessor = field(default_factory=OfflineAssessor)
 
 
@@ -68,6 +73,11 @@ class Run:
         self.texts = Texts(view, tools.language)
         self.parts: list[Part] = []
         self.stopped = Stopped.NO_CANDIDATES
+        self.expanded = question.text
+        self.model: ModelSession | None = None
+        if tools.model is not None and question.mode not in BASELINES:
+            self.model = ModelSession(tools.model, tools.assessor, self.ledger)
+        self.assessor: Assessor = self.model or tools.assessor
         with self.ledger.stage("plan"):
             self.graph = tools.graphs.of(view.snapshot)
             self.rows: BoolArray = row_mask(view, question.filters)
@@ -79,7 +89,7 @@ class Run:
     @property
     def offline(self) -> bool:
         """Whether relevance tests cost nothing."""
-        return self.tools.assessor.name == self.tools.offline.name
+        return self.assessor.name == self.tools.offline.name
 
     def steps(self) -> Iterator[SearchEvent]:
         """Search; the last event carries the answer.
@@ -90,10 +100,12 @@ class Run:
         """
         yield self._started()
         if self.searched.chunks and (self.absent is None or self.offline):
+            self._refine()
             with self.ledger.stage("rank"):
                 self.parts = [self._part(subquery) for subquery in self.asked]
             candidates = sum(len(part.ranking.rows) for part in self.parts)
-            yield SearchEvent(EventKind.RANKED, {"candidates": candidates})
+            asked = [subquery.text for subquery in self.asked]
+            yield SearchEvent(EventKind.RANKED, {"candidates": candidates, "subqueries": asked})
             if self.question.mode in BASELINES:
                 self._look_at_top()
             else:
@@ -108,9 +120,17 @@ class Run:
                 "documents": self.searched.documents,
                 "chunks": self.searched.chunks,
                 "subqueries": [subquery.text for subquery in self.asked],
-                "assessor": self.tools.assessor.name,
+                "assessor": self.assessor.name,
             },
         )
+
+    def _refine(self) -> None:
+        """Have the model say what to search for, after the first event: it may take seconds."""
+        if self.model is not None:
+            with self.ledger.stage("refine"):
+                refined = self.model.refine(self.question.text)
+                self.expanded = refined.expanded
+                self.asked = subqueries(refined.subqueries, self.graph, self.tools.language)
 
     def _part(self, subquery: Subquery) -> Part:
         mode = self.question.mode
@@ -165,36 +185,25 @@ class Run:
                 return
             if isinstance(step, Descent):
                 reply = None
-                yield _descended(step)
+                yield descended(step)
             elif self.ledger.seconds > self.settings.deadline:
                 self.stopped = Stopped.DEADLINE
                 return
             else:
                 reply = self._test(step)
-                yield self._tested(step)
+                verdicts = (v for part in self.parts for v in part.verdicts.values())
+                yield tested(step, verdicts, self.question.budget)
 
     def _test(self, step: RelevanceTest) -> Verdicts:
         part = self.parts[step.subquery]
         with self.ledger.stage("test"):
             shown = part.candidates.of(step.slots)
-            verdicts = self.tools.assessor.assess(part.candidates.subquery, shown)
+            verdicts = self.assessor.assess(part.candidates.subquery, shown)
             part.verdicts.update((verdict.slot, verdict) for verdict in verdicts)
         self.ledger.tests("test", len(step.slots))
+        if self.model is None:
+            self.ledger.call("test")
         return [verdict.relevant for verdict in verdicts]
-
-    def _tested(self, step: RelevanceTest) -> SearchEvent:
-        verdicts = [v for part in self.parts for v in part.verdicts.values()]
-        return SearchEvent(
-            EventKind.TESTED,
-            {
-                "subquery": step.subquery,
-                "community": step.community,
-                "level": step.level,
-                "tested": len(verdicts),
-                "relevant": sum(bool(verdict.relevant) for verdict in verdicts),
-                "budget": self.question.budget,
-            },
-        )
 
     def _neighbours(self, slot: int) -> list[int]:
         """The chunks before and after one in its document, those that may be tested."""
@@ -213,12 +222,14 @@ class Run:
             with self.ledger.stage("claims"):
                 claims, citations = end.claims(self.question.mode)
         for claim in claims:
-            yield _claimed(claim, citations)
+            yield claimed(claim, citations)
         with self.ledger.stage("answer"):
             if claims:
-                outcome, text = Outcome.ANSWERED, end.text(claims, offline=self.offline)
+                outcome, text = Outcome.ANSWERED, self._worded(end, claims)
             else:
                 outcome, text = self._no_record()
+            if self.model is not None and self.model.notes:
+                text = "\n\n".join([text, *self.model.notes])
             ranking = end.ranking(self.question.mode, self.question.budget)
         snapshot = self.view.snapshot
         answer = Answer(
@@ -232,21 +243,35 @@ class Run:
             searched=self.searched,
             ledger=self.ledger.costs(),
             budget=self.question.budget,
-            assessor=self.tools.assessor.name,
+            assessor=self.assessor.name,
             mode=self.question.mode,
             generation=snapshot.generation,
             watermark=snapshot.head.watermark,
             positions=snapshot.head.positions,
             subqueries=tuple(subquery.text for subquery in self.asked),
+            degraded=("model",) if self.lost else (),
         )
         yield SearchEvent(EventKind.ANSWER, {"outcome": outcome.value}, answer)
 
+    @property
+    def lost(self) -> bool:
+        """Whether the model did not do its part."""
+        return self.model is not None and self.model.lost
+
+    def _worded(self, end: Conclusion, claims: Sequence[Claim]) -> str:
+        text = self.model.reduce(self.expanded, claims) if self.model is not None else None
+        return text or end.text(claims, offline=self.offline)
+
     def _supported(self) -> bool:
         """Whether there is a record at all; a model's verdicts need no support."""
-        if not self.offline and self.question.mode not in BASELINES:
+        if not (self.offline or self.lost) and self.question.mode not in BASELINES:
             return True
-        verdicts = (verdict for part in self.parts for verdict in part.verdicts.values())
-        return self.tools.offline.supports(verdicts, named=bool(names(self.question.text)))
+        verdicts = [verdict for part in self.parts for verdict in part.verdicts.values()]
+        if self.tools.offline.supports(verdicts, named=bool(names(self.question.text))):
+            return True
+        things = listed(self.question.text)
+        relevant = [verdict.slot for verdict in verdicts if verdict.relevant] if things else []
+        return mostly_found(things, (chunk.text for chunk in self.view.chunks(relevant)))
 
     def _no_record(self) -> tuple[Outcome, str]:
         backlog = self.tools.backlog()
@@ -268,29 +293,3 @@ def _overall(explored: Sequence[Explored]) -> Stopped:
     """Why the whole search ended: as the last subquery that had candidates did."""
     reasons = [part.stopped for part in explored if part.stopped is not Stopped.NO_CANDIDATES]
     return reasons[-1] if reasons else Stopped.NO_CANDIDATES
-
-
-def _descended(step: Descent) -> SearchEvent:
-    return SearchEvent(
-        EventKind.DESCENDED,
-        {
-            "subquery": step.subquery,
-            "relevant": list(step.relevant),
-            "entered": list(step.entered),
-        },
-    )
-
-
-def _claimed(claim: Claim, citations: Sequence[Citation]) -> SearchEvent:
-    first = citations[claim.citations[0] - 1]
-    return SearchEvent(
-        EventKind.CLAIM,
-        {
-            "text": claim.text,
-            "citations": list(claim.citations),
-            "community": claim.community,
-            "score": claim.score,
-            "document_id": first.document_id,
-            "title": first.title,
-        },
-    )

@@ -10,6 +10,8 @@ from query.errors import BadFilterError
 from query.graph import GraphCache
 from query.language import Language
 from query.ledger import Clock
+from query.model.calls import Model
+from query.model.session import NAME as BY_MODEL
 from query.plan import checked
 from query.run import Run, Tools
 from query.settings import SearchSettings
@@ -25,6 +27,8 @@ class Engine:
         assessor: Tests chunks for relevance.
         settings: All constants.
         clock: Seconds that never go backwards, for the ledger and the deadline.
+        model: A language model; it then tests, refines and words, and the assessor stands in
+            where it is lost.
         backlog: Records that have arrived and are not indexed yet, for an honest "no record".
 
     ``graphs`` may be shared with others that look at the same snapshots.
@@ -37,19 +41,20 @@ class Engine:
         assessor: Assessor,
         settings: SearchSettings | None = None,
         *,
+        model: Model | None = None,
         clock: Clock = time.perf_counter,
         backlog: Callable[[], int] = lambda: 0,
     ) -> None:
         self._source = source
         self.graphs = GraphCache()
         self._tools = Tools(
-            language, assessor, settings or SearchSettings(), clock, backlog, self.graphs
+            language, assessor, settings or SearchSettings(), clock, backlog, self.graphs, model
         )
 
     @property
     def assessor(self) -> str:
         """Name of the assessor."""
-        return self._tools.assessor.name
+        return self._tools.assessor.name if self._tools.model is None else BY_MODEL
 
     def search(self, question: Question) -> Iterator[SearchEvent]:
         """Answer a question, step by step; the last event carries the answer.

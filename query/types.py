@@ -106,13 +106,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """What one stage of a search has spent."""
+    """What one stage of a search has spent; ``untested`` of the tests brought no verdict."""
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     relevance_tests: int = 0
     remembered: int = 0
+    untested: int = 0
     seconds: float = 0.0
 
 

@@ -21,11 +21,18 @@ from query.search import Engine
 from query.service.app import create_app
 from query.service.service import Limits, Searcher, Service
 from query.service.status import StatusReport
-from query.settings import SearchSettings
+from query.settings import LazySettings, SearchSettings
 from query.types import Question, SearchEvent
 
 if TYPE_CHECKING:  # reading a store once needs neither, and their imports take a second
     from deploy.telemetry.observe import Telemetry
+    from query.model.client import ModelClient
+
+WITH_MODEL = LazySettings(k=4, root_k=8)
+"""Steps as large as a call to a model, and half of one: fewer calls wait for one another.
+
+A budget of 100 over five subqueries is 15 calls, where k = 3 and root_k = 6 make 25.
+"""
 
 
 class _NoQuestions:
@@ -93,8 +100,25 @@ def engine(
     backlog: Callable[[], int] = lambda: 0,
 ) -> Engine:
     """What answers questions over a source of snapshots."""
-    search = SearchSettings(largest_budget=settings.budget_max)
-    return Engine(source, language, OfflineAssessor(), search, backlog=backlog)
+    model = _model(settings) if settings.model else None
+    lazy = LazySettings() if model is None else WITH_MODEL
+    search = SearchSettings(lazy=lazy, largest_budget=settings.budget_max)
+    return Engine(source, language, OfflineAssessor(), search, model=model, backlog=backlog)
+
+
+def _model(settings: Settings) -> "ModelClient":
+    """The client of the model; its import takes a second that nobody else should pay."""
+    from query.model.client import ModelClient, ModelSettings  # noqa: PLC0415
+
+    return ModelClient(
+        ModelSettings(
+            name=settings.model,
+            url=settings.model_url,
+            key=settings.model_key.get_secret_value(),
+            timeout=settings.model_timeout,
+            concurrency=settings.model_concurrency,
+        )
+    )
 
 
 def follower_status(settings: Settings, source: Follower, role: str) -> Status:
@@ -104,5 +128,6 @@ def follower_status(settings: Settings, source: Follower, role: str) -> Status:
         source,
         role=role,
         collection=settings.collection,
+        model=settings.model,
         backlog=Backlog(settings),
     )

@@ -45,6 +45,10 @@ def ingestion(
     with ExitStack() as stack:
         source = stack.enter_context(closing(source_of(settings, origin)))
         tell("loading the language models", 0, None)
+        # First of all: its processes load their models while this one does.
+        pool = stack.enter_context(
+            closing(AnalysisPool(analyzer_settings(settings), settings.workers))
+        )
         analyzer = load_analyzer(settings)
         tell("opening the store", 0, None)
         writer = stack.enter_context(
@@ -57,9 +61,6 @@ def ingestion(
             )
         )
         remember(settings, origin)
-        pool = stack.enter_context(
-            closing(AnalysisPool(analyzer_settings(settings), settings.workers))
-        )
         keeper = stack.enter_context(closing(CommunityKeeper(writer, grouping(settings))))
         consumer = Consumer(
             source,
@@ -105,6 +106,7 @@ def ingestion_status(settings: Settings, ingestion_: Ingestion, rates: Rates) ->
         ingestion_.writer,
         role="run",
         collection=settings.collection,
+        model=settings.model,
         consumer=ingestion_.consumer.status,
         rates=rates,
     )

@@ -48,8 +48,8 @@ def next_commands(program: str) -> list[tuple[str, str]]:
             f"{program} run --kafka HOST:9092 --topic T --data DIR",
         ),
         (
-            "your model, given the quoted evidence:",
-            f'{program} ask "QUESTION" --json --data DIR',
+            "your language model, its key in TIDEGRAPH_MODEL_KEY:",
+            f'{program} ask "QUESTION" --set model=NAME --set model_url=URL --data DIR',
         ),
     ]
 

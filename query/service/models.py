@@ -116,6 +116,7 @@ class StageCostModel(Model):
     completion_tokens: int
     relevance_tests: int
     remembered: int
+    untested: int
     seconds: float
 
 

@@ -1,0 +1,1 @@
+"""A language model in a search: refinement, relevance tests, the words of the answer."""

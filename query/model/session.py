@@ -1,0 +1,101 @@
+"""The model within one search: what it is asked, what that costs, and what happens without it."""
+
+from collections.abc import Sequence
+
+from query.assessor import Assessor, Candidate, Verdict
+from query.ledger import Ledger
+from query.model import assessor, reduce, refine
+from query.model.calls import Model, ModelError, Prompt, Reply
+from query.model.refine import Refined
+from query.plan import Subquery
+from query.types import Claim
+
+NAME = "model"
+
+
+class ModelSession:
+    """An assessor for one search, with refinement and reduction; used by one thread.
+
+    After the first call without a reply the model is left alone: ``fallback`` tests the rest,
+    ``lost`` is set, and ``notes`` says in words what the model did not do.
+    """
+
+    def __init__(self, model: Model, fallback: Assessor, ledger: Ledger) -> None:
+        self._model = model
+        self._fallback = fallback
+        self._ledger = ledger
+        self._replied = False
+        self.lost = False
+        self.notes: list[str] = []
+
+    @property
+    def name(self) -> str:
+        """Whose verdicts these are: the fallback's where the model never replied."""
+        return self._fallback.name if self.lost and not self._replied else NAME
+
+    def refine(self, text: str) -> Refined:
+        """Subqueries and expanded query; the question itself where none can be had."""
+        (reply,) = self._ask("refine", [refine.question(text)])
+        refined = None if reply is None else refine.refined(reply.text)
+        if refined is None and not self.lost:
+            self.notes.append("The model's subqueries could not be used; the question was asked.")
+        return refined or Refined((text,), text)
+
+    def assess(self, subquery: Subquery, candidates: Sequence[Candidate]) -> list[Verdict]:
+        """See ``Assessor.assess``; what gets no usable verdict is asked for once more."""
+        found: dict[int, Verdict] = {}
+        for _ in range(2):
+            left = [c for c in candidates if c.slot not in found]
+            if left and not self.lost:
+                found |= self._assessed(subquery, left)
+        left = [c for c in candidates if c.slot not in found]
+        if self.lost:
+            found |= {v.slot: v for v in self._fallback.assess(subquery, left)}
+        elif left:
+            self._ledger.untested("test", len(left))
+        return [found.get(c.slot) or assessor.untested(c) for c in candidates]
+
+    def reduce(self, text: str, claims: Sequence[Claim]) -> str | None:
+        """The words of the answer, None where the claims must stand for themselves."""
+        (reply,) = self._ask("answer", [reduce.question(text, claims)])
+        if reply is None:
+            return None
+        reduced = reduce.reduced(reply.text, claims)
+        if reduced is None:
+            self.notes.append("The model's answer could not be used; these are its sources' words.")
+            return None
+        self.notes += reduced.notes
+        return reduced.text
+
+    def _assessed(self, subquery: Subquery, chunks: Sequence[Candidate]) -> dict[int, Verdict]:
+        numbered = assessor.batches(chunks)
+        replies = self._ask("test", [assessor.question(subquery, batch) for batch in numbered])
+        return {
+            verdict.slot: verdict
+            for batch, reply in zip(numbered, replies, strict=True)
+            if reply is not None
+            for verdict in assessor.verdicts(reply.text, subquery, batch).values()
+        }
+
+    def _ask(self, stage: str, prompts: Sequence[Prompt]) -> list[Reply | None]:
+        """Replies, None for those that did not come; each call is counted, also one in vain."""
+        if self.lost:
+            return [None] * len(prompts)
+        replies: list[Reply | None] = []
+        for reply in self._model.ask(prompts):
+            if isinstance(reply, ModelError):
+                self._ledger.call(stage)
+                self._lose(reply)
+                replies.append(None)
+            else:
+                self._ledger.call(stage, reply.prompt_tokens, reply.completion_tokens)
+                self._replied = True
+                replies.append(reply)
+        return replies
+
+    def _lose(self, error: ModelError) -> None:
+        if not self.lost:
+            self.lost = True
+            self.notes.append(
+                f"The language model could not be used ({error}); the rest was done without it."
+            )
