@@ -13,6 +13,7 @@ from query.broad import rank_broad
 from query.candidates import Candidates, Texts
 from query.communities import group
 from query.conclude import Conclusion, relevant_outside
+from query.enumeration import listed, mostly_found
 from query.filters import row_mask, searched
 from query.graph import GraphCache
 from query.language import Language
@@ -265,8 +266,12 @@ class Run:
         """Whether there is a record at all; a model's verdicts need no support."""
         if not (self.offline or self.lost) and self.question.mode not in BASELINES:
             return True
-        verdicts = (verdict for part in self.parts for verdict in part.verdicts.values())
-        return self.tools.offline.supports(verdicts, named=bool(names(self.question.text)))
+        verdicts = [verdict for part in self.parts for verdict in part.verdicts.values()]
+        if self.tools.offline.supports(verdicts, named=bool(names(self.question.text))):
+            return True
+        things = listed(self.question.text)
+        relevant = [verdict.slot for verdict in verdicts if verdict.relevant] if things else []
+        return mostly_found(things, (chunk.text for chunk in self.view.chunks(relevant)))
 
     def _no_record(self) -> tuple[Outcome, str]:
         backlog = self.tools.backlog()
