@@ -174,13 +174,6 @@ class SearchGraph:
         named: Int32Array = self.chunks.indices[start:end]
         return named
 
-    def rows_of_document(self, document_row: int) -> Int64Array:
-        """The living chunk rows of a document row, in order."""
-        of = self.snapshot.chunk_document
-        first, last = np.searchsorted(of, [document_row, document_row + 1])
-        rows = np.arange(first, last)
-        return rows[self.snapshot.alive[first:last]]
-
 
 class GraphCache:
     """The graphs of the newest snapshots that were asked for; safe across threads."""

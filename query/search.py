@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from index.view import SnapshotSource
 from query.assessor import Assessor
@@ -80,13 +79,6 @@ class Engine:
         if answer is None:
             raise AssertionError("a search ends with its answer")
         return answer
-
-    def with_settings(self, settings: SearchSettings) -> "Engine":
-        """The same engine under other settings, sharing what it has prepared."""
-        other = object.__new__(Engine)
-        other._source = self._source
-        other._tools = replace(self._tools, settings=settings)
-        return other
 
 
 def _check_window(filters: Filters) -> None:

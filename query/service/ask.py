@@ -80,11 +80,6 @@ async def search(
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def answer_json(answer: Answer) -> dict[str, Any]:
-    """The JSON of an answer, as the service gives it."""
-    return AnswerModel.model_validate(answer).model_dump(mode="json")
-
-
 def question_of(body: SearchRequest, service: Service) -> Question:
     """The question of a request, held against the limits.
 

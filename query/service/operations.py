@@ -8,7 +8,6 @@ from starlette.responses import PlainTextResponse
 from query.service.models import StatusModel
 from query.service.problems import ProblemError
 from query.service.reading import PROBLEMS, ServiceGiven
-from query.service.status import StatusReport
 
 router = APIRouter(tags=["operations"])
 
@@ -47,8 +46,3 @@ def readyz(service: ServiceGiven) -> str:
 def metrics(service: ServiceGiven) -> Response:
     """Give the metrics as Prometheus reads them."""
     return Response(service.metrics(), media_type=_EXPOSITION)
-
-
-def status_json(report: StatusReport) -> dict[str, Any]:
-    """The JSON of a status, as the service gives it."""
-    return StatusModel.model_validate(report).model_dump(mode="json")
