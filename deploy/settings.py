@@ -76,6 +76,11 @@ class Settings(BaseSettings):
     )
     kafka_username: str = _setting("Topic", "", "SASL user.")
     kafka_password: SecretStr = _setting("Topic", SecretStr(""), "SASL password.")
+    envelope: Literal["auto", "plain", "connect", "debezium", "cloudevents"] = _setting(
+        "Topic",
+        "auto",
+        "What other programs wrap around a document; auto tells it from each record's form.",
+    )
     message_max_bytes: int = _setting(
         "Topic", 2 * MIB, "Largest message; a larger one is rejected.", "bytes", ge=KIB
     )

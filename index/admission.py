@@ -140,8 +140,10 @@ def _elsewhere(arrival: Arrival, before: Known) -> bool:
 
 
 def _deletion(deletion: Deletion, before: Known | None) -> DocumentOutcome:
-    if before is None or before.number is None:
+    if before is None:
         return DocumentOutcome.UNKNOWN_DELETE
+    if before.number is None:
+        return DocumentOutcome.DUPLICATE
     if deletion.version is not None and deletion.version <= (before.version or 0):
         return DocumentOutcome.STALE
     return DocumentOutcome.DELETED

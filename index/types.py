@@ -48,6 +48,7 @@ class Reason(StrEnum):
     BAD_TIME = "bad_time"
     BAD_OP = "bad_op"
     BAD_VERSION = "bad_version"
+    BAD_ENVELOPE = "bad_envelope"
     EMPTY_TEXT = "empty_text"
     TOO_LARGE = "too_large"
     KEY_MISMATCH = "key_mismatch"

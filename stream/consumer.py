@@ -15,6 +15,7 @@ from typing import Protocol
 
 from index.types import Analysis, Arrival, Document, Record, Rejected
 from index.writer import GenerationReport, Writer
+from stream.envelope import Envelope
 from stream.errors import SourceUnavailableError
 from stream.message import MessageLimits, decode
 from stream.source import Partition, Source
@@ -48,6 +49,7 @@ class ConsumerSettings:
     batch_age: float = 0.2
     poll_wait: float = 0.1
     limits: MessageLimits = field(default_factory=MessageLimits)
+    envelope: Envelope = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ class Consumer:
                 first = self._clock()
             for record in records:
                 size += len(record.value or b"")
-                arrivals.append(Arrival(record, decode(record, settings.limits)))
+                arrivals.append(Arrival(record, decode(record, settings.limits, settings.envelope)))
             timeout = 0.0
             if self._clock() - first >= settings.batch_age:
                 break

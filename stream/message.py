@@ -3,6 +3,7 @@
 A message is a JSON object with ``id, title, text, source, url, lang, published_at, observed_at,
 metadata, version, op``; its key is the id. ``op`` is ``upsert`` (the default) or ``delete``; a
 record without a value deletes the id that its key names. Fields of other names are passed over.
+What others wrap around it is taken off first (``stream.envelope``).
 
 Decoding is a pure function of the record, and never raises:
 
@@ -24,8 +25,9 @@ import orjson
 
 from index.types import Deletion, Document, DocumentId, Reason, Record, Rejected, Upsert
 from stream import fields
+from stream.envelope import Envelope, opened, tombstone_key
 from stream.fields import RefusalError
-from stream.source import INCOMPLETE_HEADER, OVERSIZE_HEADER, UNREADABLE_HEADER
+from stream.source import OVERSIZE_HEADER, UNREADABLE_HEADER
 from stream.text import parse_json
 from stream.times import CREDIBLE, from_record
 
@@ -50,16 +52,18 @@ class MessageLimits:
 _DEFAULT = MessageLimits()
 
 
-def decode(record: Record, limits: MessageLimits = _DEFAULT) -> Upsert | Deletion | Rejected:
+def decode(
+    record: Record, limits: MessageLimits = _DEFAULT, envelope: Envelope = "auto"
+) -> Upsert | Deletion | Rejected:
     """What a record says; a value in every case, and the same one each time."""
     try:
         _check_marks(record)
         _check_size(record, limits)
-        key = _key(record, limits)
         if record.value is None:
-            return _tombstone(record, key)
-        body = _body(record, record.value)
-        identity = _identity(body, record, key, limits)
+            return _tombstone(record, _key(tombstone_key(record, envelope), limits))
+        body, wrapped = opened(record, envelope)
+        key = _key(wrapped, limits)
+        identity = _identity(body, key, limits)
         operation = _operation(body)
         number = fields.version(body)
         observed, observed_derived = _observed(body, record)
@@ -106,16 +110,14 @@ def _check_size(record: Record, limits: MessageLimits) -> None:
         )
 
 
-def _key(record: Record, limits: MessageLimits) -> DocumentId | None:
+def _key(key: bytes | None, limits: MessageLimits) -> DocumentId | None:
     """The id that the key names; None where there is no key."""
-    if not record.key:
+    if not key:
         return None
     try:
-        return fields.document_id(record.key.decode(), limits.id_chars)
+        return fields.document_id(key.decode(), limits.id_chars)
     except UnicodeDecodeError:
-        raise RefusalError(
-            Reason.BAD_ID, f"the key {fields.shown(record.key)} is not UTF-8"
-        ) from None
+        raise RefusalError(Reason.BAD_ID, f"the key {fields.shown(key)} is not UTF-8") from None
 
 
 def _tombstone(record: Record, key: DocumentId | None) -> Deletion:
@@ -124,33 +126,7 @@ def _tombstone(record: Record, key: DocumentId | None) -> Deletion:
     return Deletion(key, None, from_record(record.timestamp))
 
 
-def _body(record: Record, value: bytes) -> Mapping[str, Any]:
-    try:
-        body = parse_json(value)
-    except orjson.JSONDecodeError as error:
-        raise _unreadable(record, value, error) from None
-    if not isinstance(body, dict):
-        hint = "; to delete send no value at all" if body is None else ""
-        raise RefusalError(
-            Reason.NOT_AN_OBJECT, f"the message is {fields.kind(body)}, not a JSON object{hint}"
-        )
-    return body
-
-
-def _unreadable(record: Record, value: bytes, error: orjson.JSONDecodeError) -> RefusalError:
-    try:
-        value.decode()
-    except UnicodeDecodeError as broken:
-        where = f"byte {broken.start} is 0x{value[broken.start]:02x}"
-        return RefusalError(Reason.NOT_UTF8, f"the message is not UTF-8: {where}")
-    if any(name == INCOMPLETE_HEADER for name, _ in record.headers):
-        return RefusalError(Reason.INCOMPLETE, f"the last line ends in the middle: {error}")
-    return RefusalError(Reason.NOT_JSON, f"the message is not JSON: {error}")
-
-
-def _identity(
-    body: Mapping[str, Any], record: Record, key: DocumentId | None, limits: MessageLimits
-) -> DocumentId:
+def _identity(body: Mapping[str, Any], key: DocumentId | None, limits: MessageLimits) -> DocumentId:
     if body.get("id") is None:
         if key is None:
             raise RefusalError(Reason.NO_ID, 'the message has no "id" and no key')
@@ -159,7 +135,7 @@ def _identity(
     if key is not None and key != identity:
         raise RefusalError(
             Reason.KEY_MISMATCH,
-            f'the key {fields.shown(record.key)} is not the "id" {fields.shown(identity)}',
+            f'the key {fields.shown(key.encode())} is not the "id" {fields.shown(identity)}',
         )
     return identity
 

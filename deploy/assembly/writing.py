@@ -72,6 +72,7 @@ def ingestion(
                 batch_bytes=settings.batch_bytes,
                 batch_age=settings.batch_age,
                 limits=message_limits(settings),
+                envelope=settings.envelope,
             ),
             observe=observe,
         )
