@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fastapi import FastAPI
 
 from deploy import service_file
-from deploy.assembly import feeds, writing
+from deploy.assembly import feeds, outbox, writing
 from deploy.assembly import serving as answering
 from deploy.assembly.language import load_analyzer
 from deploy.assembly.streams import Origin, Told
@@ -68,6 +68,7 @@ def embedded(
         app = answering.application(settings, ingestion.writer, engine, status, telemetry)
         url = stack.enter_context(_served(settings, app, "run"))
         running = Running(url, stop, ingestion=ingestion)
+        stack.enter_context(outbox.publishing(settings, telemetry.observe))
         stack.enter_context(_consuming(running, ingestion, telemetry))
         if polls:
             stack.enter_context(_polling(running, settings, telemetry))
@@ -103,7 +104,10 @@ def index(
     telemetry = _telemetry()
     started = time.monotonic()
     progress = _Progress(telemetry, told)
-    with writing.ingestion(settings, origin, progress.observe, told) as ingestion:
+    with (
+        writing.ingestion(settings, origin, progress.observe, told) as ingestion,
+        outbox.publishing(settings, telemetry.observe),
+    ):
         progress.total = ingestion.remaining() if until_end else None
         ingestion.consumer.run(stop, until_end=until_end)
         head = ingestion.writer.latest().head

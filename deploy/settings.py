@@ -81,6 +81,12 @@ class Settings(BaseSettings):
         "auto",
         "What other programs wrap around a document; auto tells it from each record's form.",
     )
+    dead_letter_topic: str = _setting(
+        "Topic",
+        "",
+        "Topic that rejected records are published to, with the reason; empty keeps them in the "
+        "store alone.",
+    )
     message_max_bytes: int = _setting(
         "Topic", 2 * MIB, "Largest message; a larger one is rejected.", "bytes", ge=KIB
     )

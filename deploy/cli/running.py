@@ -49,7 +49,7 @@ def run(
     SIGTERM, after what was read is committed.
     """
     from deploy import process
-    from deploy.assembly import feeds
+    from deploy.assembly import feeds, outbox
     from deploy.assembly.streams import Origin, check
     from deploy.cli import session
 
@@ -70,6 +70,7 @@ def run(
     origin = Origin(source, form, session.pairs(only, "--only"), follow=True)
     settings.check_address()
     check(origin)
+    outbox.check(settings)
     polls = feeds.wanted(settings, origin, feed or ())
     from deploy import runtime
 
@@ -104,6 +105,7 @@ def index(
     Starts where the store stands; a second run over the same file reads only what is new.
     """
     from deploy import process
+    from deploy.assembly import outbox
     from deploy.assembly.streams import Origin, check
     from deploy.cli import progress, session
 
@@ -115,6 +117,7 @@ def index(
     )
     origin = Origin(source, form, session.pairs(only, "--only"), follow=not until_end)
     check(origin)
+    outbox.check(settings)
     from deploy import runtime
 
     with process.stop_on_signals() as stop:

@@ -29,6 +29,12 @@ class Metrics:
             "documents", "Records committed, by what they did.", "outcome"
         )
         self.dead_letters = self._counter("dead_letters", "Rejected records.", "reason")
+        self.outbox = self._counter(
+            "dead_letters_published", "Dead letters published to their topic.", "outcome"
+        )
+        self.outbox_failures = self._counter(
+            "dead_letter_topic_failures", "Attempts to publish dead letters that failed."
+        )
         self.chunks_added = self._counter("chunks_added", "Chunks that came.")
         self.chunks_retracted = self._counter("chunks_retracted", "Chunks that went.")
         self.pairs_changed = self._counter("pairs_changed", "Co-occurrences whose count changed.")

@@ -9,8 +9,9 @@ from index.writer import GenerationReport
 from query.service.service import RequestReport, SearchReport
 from stream.consumer import BatchReport
 from stream.feeds.poll import PollReport
+from stream.outbox import OutboxReport
 
-Report = BatchReport | GenerationReport | RequestReport | SearchReport | PollReport
+Report = BatchReport | GenerationReport | RequestReport | SearchReport | PollReport | OutboxReport
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 """Methods that are label values; a client may send any word."""
@@ -38,6 +39,8 @@ class Telemetry:
             self._search(report)
         elif isinstance(report, PollReport):
             self._poll(report)
+        elif isinstance(report, OutboxReport):
+            self._outbox(report)
         else:
             self._request(report)
 
@@ -136,6 +139,22 @@ class Telemetry:
             refused=report.refused,
             problem=report.problem or None,
             seconds=round(report.seconds, 4),
+        )
+
+    def _outbox(self, report: OutboxReport) -> None:
+        outbox = self.metrics.outbox
+        outbox.labels("whole").inc(report.published - report.without_value)
+        outbox.labels("without_value").inc(report.without_value)
+        outbox.labels("lost").inc(report.lost)
+        if report.problem:
+            self.metrics.outbox_failures.inc()
+            self._log.warning("dead letters wait", problem=report.problem)
+            return
+        self._log.info(
+            "dead letters",
+            published=report.published,
+            without_value=report.without_value,
+            lost=report.lost,
         )
 
     def _request(self, report: RequestReport) -> None:
