@@ -20,6 +20,7 @@ def brief_of_change(view: View, change: DocumentChange) -> DocumentBrief:
         observed_at=change.observed_at,
         event_at=change.event_at,
         change=change.kind,
+        lang="" if document is None else document.lang,
     )
 
 
@@ -42,6 +43,7 @@ def briefs(view: View, numbers: Sequence[int]) -> tuple[DocumentBrief, ...]:
             observed_at=document.observed_at,
             event_at=document.event_at,
             change=ChangeKind.INSERT,
+            lang=document.lang,
         )
         for document in (documents[number] for number in numbers if number in documents)
     )

@@ -96,6 +96,7 @@ def cite(
         url=document.url,
         published_at=document.published_at,
         observed_at=document.observed_at,
+        lang=document.lang,
     )
 
 

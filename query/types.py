@@ -89,6 +89,7 @@ class Citation:
     url: str
     published_at: Millis | None
     observed_at: Millis
+    lang: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ class DocumentBrief:
     observed_at: Millis
     event_at: Millis
     change: str
+    lang: str = ""
 
 
 @dataclass(frozen=True, slots=True)

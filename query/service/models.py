@@ -97,6 +97,7 @@ class CitationModel(Model):
     url: str
     published_at: Moment | None
     observed_at: Moment
+    lang: str = Field(default="", description="Language of the document; empty: not known")
 
 
 class ClaimModel(Model):

@@ -17,6 +17,7 @@ class DocumentBriefModel(Model):
     observed_at: Moment
     event_at: Moment
     change: str
+    lang: str = ""
 
 
 class StoryModel(Model):

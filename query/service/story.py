@@ -154,6 +154,7 @@ def _living(document: StoredDocument, change: str) -> DocumentBrief:
         observed_at=document.observed_at,
         event_at=document.event_at,
         change=change,
+        lang=document.lang,
     )
 
 

@@ -47,7 +47,7 @@ class FakeNews:
         return News(about, matched, since, until, 2, 1, (story,)[:limit], view.generation)
 
     def timeseries(self, view, *, concept, **_) -> list[TimeRow]:
-        if view.snapshot.concept(concept) is None:
+        if view.snapshot.concept(concept.lower()) is None:
             raise UnknownConceptError(f"The index holds no concept {concept!r}.")
         return [TimeRow("2026-02-20T00:00:00Z", 2, 1, 0)]
 
@@ -68,7 +68,7 @@ class FakeNews:
         return CommunityCard(self._community(view, community), keys, (), view.generation)
 
     def concept(self, view, key) -> ConceptCard:
-        number = view.snapshot.concept(key)
+        number = view.snapshot.concept(key.lower())
         if number is None:
             raise UnknownConceptError(f"The index holds no concept {key!r}.")
         frequency = int(view.snapshot.frequency[number])
@@ -90,7 +90,9 @@ class FakeNews:
 
     def _brief(self, view, number) -> DocumentBrief:
         d = view.documents([number])[number]
-        return DocumentBrief(d.id, d.title, d.source, d.url, d.observed_at, d.event_at, "insert")
+        return DocumentBrief(
+            d.id, d.title, d.source, d.url, d.observed_at, d.event_at, "insert", d.lang
+        )
 
 
 def answer_to(question: Question, index: FakeIndex) -> Answer:
@@ -121,7 +123,7 @@ def _citation(document: StoredDocument) -> Citation:
     return Citation(
         document.id, f"{document.number:032x}", start, len(document.text),
         document.text[start:], document.title, document.source, document.url,
-        document.published_at, document.observed_at,
+        document.published_at, document.observed_at, document.lang,
     )  # fmt: skip
 
 
