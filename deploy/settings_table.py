@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args, get_origin
+from typing import Literal, get_args, get_origin
 
+from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from deploy.configuration import secret_names, variable
@@ -38,7 +39,7 @@ def _lines() -> Iterator[str]:
 
 def _default(field: FieldInfo) -> str:
     value = field.default
-    if value in ((), ""):
+    if value in ((), "", None, SecretStr("")):
         return ""
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
@@ -46,9 +47,10 @@ def _default(field: FieldInfo) -> str:
 
 
 def _choices(field: FieldInfo) -> str:
-    if get_origin(field.annotation) is None or isinstance(field.default, tuple):
+    if get_origin(field.annotation) is not Literal:
         return ""
-    return " One of " + ", ".join(f"`{choice}`" for choice in get_args(field.annotation)) + "."
+    choices = [f"`{choice}`" for choice in get_args(field.annotation) if choice]
+    return f" One of {', '.join(choices)}."
 
 
 if __name__ == "__main__":
