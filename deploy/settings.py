@@ -71,11 +71,28 @@ class Settings(BaseSettings):
     kafka_ca_file: Path | None = _setting(
         "Topic", None, "Certificates that the brokers' are checked against; else the system's."
     )
-    kafka_mechanism: Literal["", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = _setting(
-        "Topic", "", "SASL mechanism."
+    kafka_cert_file: Path | None = _setting(
+        "Topic", None, "Own certificate, where the brokers ask for one."
     )
-    kafka_username: str = _setting("Topic", "", "SASL user.")
-    kafka_password: SecretStr = _setting("Topic", SecretStr(""), "SASL password.")
+    kafka_key_file: Path | None = _setting("Topic", None, "Key of that certificate.")
+    kafka_key_password: SecretStr = _setting("Topic", SecretStr(""), "Password of that key.")
+    kafka_mechanism: Literal["", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = (
+        _setting("Topic", "", "SASL mechanism.")
+    )
+    kafka_username: str = _setting("Topic", "", "SASL user, or the client's id at kafka_token_url.")
+    kafka_password: SecretStr = _setting(
+        "Topic", SecretStr(""), "SASL password, or the client's secret at kafka_token_url."
+    )
+    kafka_token_url: str = _setting(
+        "Topic",
+        "",
+        "Where OAUTHBEARER tokens are fetched by client credentials.",
+        pattern="^(https?://.*)?$",
+    )
+    kafka_token_scope: str = _setting("Topic", "", "Scope that is asked for there.")
+    kafka_token_file: Path | None = _setting(
+        "Topic", None, "File that holds an OAUTHBEARER token and is kept fresh by others."
+    )
     envelope: Literal["auto", "plain", "connect", "debezium", "cloudevents"] = _setting(
         "Topic",
         "auto",

@@ -31,7 +31,7 @@ class KafkaConnection:
     ``bootstrap`` are ``host:port`` of some brokers. ``ca_file`` is what TLS trusts (the system's
     authorities where it is not given), ``cert_file`` and ``key_file`` are the client's own.
     ``mechanism`` with ``username`` and ``password`` (PLAIN, SCRAM) or ``token``, which is asked
-    for a fresh token at each connection (OAUTHBEARER), belong to the two ``SASL`` ways.
+    for a valid token at each connection (OAUTHBEARER), belong to the two ``SASL`` ways.
     ``timeout`` is how many seconds a server may take to answer, ``metadata_age`` after how many
     new partitions are found at the latest.
     """
@@ -73,7 +73,7 @@ class KafkaConnection:
             }
         if self.security in ("SASL_PLAINTEXT", "SASL_SSL"):
             options["sasl_mechanism"] = self.mechanism
-            if self.mechanism == "OAUTHBEARER" and self.token is not None:
+            if self.token is not None:
                 options["sasl_oauth_token_provider"] = _Tokens(self.token)
             else:
                 options |= {

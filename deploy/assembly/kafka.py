@@ -1,6 +1,8 @@
 """Kafka from settings. Imported only where brokers are named: the client's import takes time."""
 
 import warnings
+from collections.abc import Callable
+from pathlib import Path
 
 from deploy.errors import UsageError
 from deploy.settings import Settings
@@ -11,6 +13,7 @@ with warnings.catch_warnings():
     from stream.kafka import KafkaSource
     from stream.kafka_connection import KafkaConnection
     from stream.kafka_producer import KafkaProducer
+    from stream.tokens import ClientCredentials, FetchedTokens, FileTokens
 
 
 def source(settings: Settings) -> KafkaSource:
@@ -29,8 +32,39 @@ def _connection(settings: Settings) -> KafkaConnection:
     return KafkaConnection(
         bootstrap=tuple(part.strip() for part in settings.kafka.split(",") if part.strip()),
         security=settings.kafka_security,
-        ca_file=settings.kafka_ca_file,
+        ca_file=_readable(settings.kafka_ca_file, "kafka_ca_file"),
+        cert_file=_readable(settings.kafka_cert_file, "kafka_cert_file"),
+        key_file=_readable(settings.kafka_key_file, "kafka_key_file"),
+        key_password=settings.kafka_key_password.get_secret_value() or None,
         mechanism=settings.kafka_mechanism or None,
         username=settings.kafka_username or None,
         password=settings.kafka_password.get_secret_value() or None,
+        token=_tokens(settings),
     )
+
+
+def _tokens(settings: Settings) -> Callable[[], str] | None:
+    if settings.kafka_mechanism != "OAUTHBEARER":
+        return None
+    if settings.kafka_token_file is not None:
+        return FileTokens(settings.kafka_token_file)
+    if not settings.kafka_token_url:
+        raise UsageError("kafka_mechanism OAUTHBEARER needs kafka_token_url or kafka_token_file")
+    return FetchedTokens(
+        ClientCredentials(
+            settings.kafka_token_url,
+            settings.kafka_username,
+            settings.kafka_password.get_secret_value(),
+            settings.kafka_token_scope,
+        )
+    )
+
+
+def _readable(path: Path | None, name: str) -> Path | None:
+    """The path of a file that can be read; the client itself would not say which is missing."""
+    if path is not None:
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise UsageError(f"{name} {path}: {error.strerror}") from None
+    return path

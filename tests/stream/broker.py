@@ -1,10 +1,13 @@
 """A real Kafka broker for tests, started by the project's own script."""
 
+import gc
 import os
 import random
 import shutil
 import socket
 import subprocess
+import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -73,6 +76,15 @@ def free_ports(count):
     for one in sockets:
         one.close()
     return ports
+
+
+@contextmanager
+def collecting():
+    """Collect the sockets that the client left, here, where that is no failure of a later test."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def require_broker():

@@ -1,6 +1,5 @@
 """Kafka as source and producer, on a real broker."""
 
-import gc
 import http.server
 import itertools
 import threading
@@ -14,7 +13,7 @@ from index.types import Millis, Reason
 from stream.errors import PositionLostError, ProduceError, SourceError, SourceUnavailableError
 from stream.message import decode
 from stream.source import Message
-from tests.stream.broker import Broker, free_ports, require_broker
+from tests.stream.broker import Broker, collecting, free_ports, require_broker
 from tests.stream.conformance import FakeTime, Harness, SourceConformance, bodies, drain
 
 with warnings.catch_warnings():
@@ -35,11 +34,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module", autouse=True)
 def _collected():
-    """Collect those sockets here, where that is no failure of a later test."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+    with collecting():
+        yield
 
 
 names = (f"topic-{number}" for number in itertools.count())
