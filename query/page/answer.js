@@ -73,11 +73,23 @@ export function showAnswer(place, answer) {
   place.hidden = false;
   put(
     place,
-    h("h2", { dir: "auto" }, answer.question),
+    h("h2", { dir: "auto", tabindex: "-1" }, answer.question),
+    degraded(answer.degraded),
     h("div", { class: answer.outcome === "answered" ? "prose" : "prose notice", dir: "auto" }, prose(answer)),
     answer.citations.length ? sources(answer.citations) : null,
     cost(answer),
   );
+}
+
+const STANDS_IN = {
+  vectors: "The vector index could not be reached: passages were found by exact search and by full text.",
+  model: "The language model could not be reached: passages were judged by similarity, words and concepts.",
+};
+
+/** What did not take part in an answer, and what stood in for it. */
+function degraded(parts) {
+  const words = parts.map((part) => STANDS_IN[part] ?? `Without ${part}.`);
+  return parts.length ? h("p", { class: "notice degraded", role: "note" }, h("strong", {}, "Degraded. "), words.join(" ")) : null;
 }
 
 /** Lines become paragraphs, items and headings; that no model was used is said more quietly. */
@@ -119,9 +131,9 @@ function sources(citations) {
       h(
         "div",
         {},
-        h("a", { class: "title", dir: "auto", href: quoteAddress(c) }, c.title || c.document_id),
+        h("a", { class: "title", dir: "auto", lang: c.lang || null, href: quoteAddress(c) }, c.title || c.document_id),
         h("p", { class: "quiet" }, c.source ? h("bdi", { class: "source" }, c.source) : null, time(c.published_at ?? c.observed_at)),
-        h("blockquote", { dir: "auto" }, c.quote),
+        h("blockquote", { dir: "auto", lang: c.lang || null }, c.quote),
       ),
     ),
   );
@@ -147,6 +159,5 @@ function cost(answer) {
     `generation ${number(answer.generation)}`,
     duration(sum("seconds")),
   ];
-  if (answer.degraded.length) parts.push(`without ${answer.degraded.join(", ")}`);
   return h("p", { class: "quiet cost" }, parts.join(" \u00b7 "));
 }

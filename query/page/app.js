@@ -6,6 +6,7 @@ import { onStatus, watch } from "./live.js";
 import { noteStatus, showOperations } from "./operations.js";
 import { closeSource, leave, openSource } from "./source.js";
 import { prepareStories, showConcept, showStories, showStory } from "./stories.js";
+import { prepareTrends, showTrends } from "./trends.js";
 
 const NAME = "Tidegraph";
 const STORIES_EVERY = 10_000;
@@ -105,11 +106,13 @@ function noted(status) {
   storiesOf = status.generation;
   storiesAt = now;
   showStories();
+  showTrends();
   suggest().catch(() => {}); // examples are a courtesy: without them the page is whole
 }
 
 prepare();
 prepareStories();
+prepareTrends();
 prepareLinks();
 onStatus(noted);
 window.addEventListener("hashchange", route);

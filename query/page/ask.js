@@ -2,9 +2,12 @@
 
 import { ask, get, Refused } from "./api.js";
 import { Progress, showAnswer } from "./answer.js";
-import { $, h, put, telling } from "./dom.js";
+import { $, counted, h, put, telling } from "./dom.js";
 
+const ANNOUNCE_EVERY = 3_000;
+const SPOKEN = 400;
 let current = null;
+let announcedAt = 0;
 
 /** Make the form work. */
 export function prepare() {
@@ -48,6 +51,7 @@ async function submit() {
   current = mine;
   busy(true);
   const progress = new Progress($("answer"), question);
+  announcedAt = Date.now();
   put(status, "Searching.");
   try {
     await ask(body(question), (event, data) => step(progress, event, data), mine.signal);
@@ -66,11 +70,20 @@ function step(progress, event, data) {
   if (event === "problem") throw new Refused(data.status, data);
   if (event !== "answer") {
     progress.step(event, data);
+    announce(progress);
     return;
   }
   showAnswer($("answer"), data);
   progress.done = true;
-  put($("ask-status"), `The answer is there, with ${data.citations.length} sources.`);
+  put($("ask-status"), `The answer is there, with ${counted(data.citations.length, "source")}: ${data.answer.slice(0, SPOKEN)}`);
+}
+
+/** Tell a screen reader how far the search is, but not at every step. */
+function announce(progress) {
+  const now = Date.now();
+  if (now - announcedAt < ANNOUNCE_EVERY) return;
+  announcedAt = now;
+  put($("ask-status"), progress.line.textContent);
 }
 
 function failed(progress, error, aborted) {

@@ -66,3 +66,17 @@ export function line(values, { width = 200, height = 32 } = {}) {
     s("path", { d: path || "M0 0", "vector-effect": "non-scaling-stroke" }),
   );
 }
+
+/** A line over a shaded ground, for the counts of one concept; its last value as a dot. */
+export function spark(counts, { width = 120, height = 28 } = {}) {
+  const most = Math.max(1, ...counts);
+  const step = width / Math.max(1, counts.length - 1);
+  const points = counts.map((count, i) => `${(i * step).toFixed(1)} ${(height - 2 - (count / most) * (height - 5)).toFixed(1)}`);
+  const path = `M${points.join("L")}`;
+  return s(
+    "svg",
+    { class: "spark", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    s("path", { class: "ground", d: `${path}L${width} ${height}L0 ${height}Z` }),
+    s("path", { class: "stroke", d: path, "vector-effect": "non-scaling-stroke" }),
+  );
+}

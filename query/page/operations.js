@@ -1,20 +1,29 @@
-// How the stream is doing, for whoever runs it.
+// How the stream is doing, for whoever runs it: a verdict first, then figures, then tables.
 
 import { line } from "./charts.js";
-import { bytes, duration, h, number, put, time } from "./dom.js";
+import { bytes, counted, duration, h, number, put, time } from "./dom.js";
 
 const KEPT = 150;
+const LATE_SECONDS = 30;
+const DEEP_LOG_BYTES = 1e9;
 const history = new Map();
+const moments = [];
 let last = null;
 
 /** Remember a status, and show it where the view is open. */
 export function noteStatus(status, place) {
   last = status;
   const o = status.operations;
+  moments.push(Date.now());
+  moments.splice(0, moments.length - KEPT);
   remember("lag", status.lag);
   remember("freshness", status.freshness_seconds);
   remember("rate", o.documents_per_second);
+  remember("generations", o.generations_per_minute);
+  remember("queue", o.queue_depth);
+  remember("rejects", rejected(o));
   remember("memory", o.memory_bytes);
+  remember("store", o.store_bytes);
   if (!place.hidden) showOperations(place);
 }
 
@@ -24,39 +33,85 @@ function remember(name, value) {
   history.set(name, values.slice(-KEPT));
 }
 
-/** Show the newest status. */
+const rejected = (o) => Object.values(o.rejects).reduce((a, b) => a + b, 0);
+
+/** Show the newest status; not while the reader selects something in it. */
 export function showOperations(place) {
-  if (!last) {
-    put(place, h("h1", { tabindex: "-1" }, "Operations"), h("p", { class: "quiet" }, "No status has been read yet."));
-    return;
-  }
-  if (!place.querySelector(".tiles")) {
+  const selection = getSelection();
+  const frame = place.querySelector(".operations-body");
+  if (frame && !selection.isCollapsed && place.contains(selection.anchorNode)) return;
+  if (!frame) {
     put(place, h("h1", { tabindex: "-1" }, "Operations"), h("div", { class: "operations-body" }));
   }
-  put(place.querySelector(".operations-body"), tiles(last), rejects(last.operations), index(last), process(last));
+  const body = place.querySelector(".operations-body");
+  if (last) put(body, verdict(last), tiles(last), seen(), h("div", { class: "tables" }, tables(last)));
+  else put(body, h("p", { class: "quiet" }, "No status has been read yet."));
+}
+
+function verdict(status) {
+  const worries = worriesOf(status);
+  return h(
+    "ul",
+    { class: "verdict", "data-state": worries.length ? "worried" : "well" },
+    (worries.length ? worries : [well(status)]).map((text) => h("li", {}, text)),
+  );
+}
+
+const well = (status) =>
+  status.generation === 0 ? "Nothing has arrived yet; the service waits for documents." : "All is well: what has arrived is searchable.";
+
+/** What an operator should look at, worst first, in words. */
+export function worriesOf(status) {
+  const o = status.operations;
+  const found = [];
+  if (status.lag === null) found.push("The lag is not known: the source cannot be asked.");
+  if (status.freshness_seconds > LATE_SECONDS) {
+    found.push(`The oldest record that is not searchable has waited ${duration(status.freshness_seconds)}.`);
+  }
+  if (o.degraded.length) found.push(`Some parts are not reachable, others stand in for them: ${o.degraded.join(", ")}.`);
+  if (o.dead_letters_pending) found.push(`${counted(o.dead_letters_pending, "rejected record")} to be replayed or dropped: "tidegraph dead-letters" lists them.`);
+  if (o.wal_bytes > DEEP_LOG_BYTES) found.push(`The write-ahead log has grown to ${bytes(o.wal_bytes)}: a reader may hold it.`);
+  return found;
 }
 
 function tiles(status) {
   const o = status.operations;
+  const waiting = o.queue_bytes ? `records waiting, ${bytes(o.queue_bytes)}` : "records read, not yet committed";
+  const log = o.wal_bytes === null ? "on disk" : `and ${bytes(o.wal_bytes)} of write-ahead log`;
   return h(
     "dl",
     { class: "tiles" },
     tile("Lag", status.lag === null ? "unknown" : number(status.lag), "records not yet read", "lag"),
-    tile("Freshness", duration(status.freshness_seconds), "age of the oldest record not searchable", "freshness"),
-    tile("Throughput", o.documents_per_second === null ? "\u2013" : `${number(o.documents_per_second, 1)} /s`, "documents, over the last minute", "rate"),
+    tile("Freshness", duration(status.freshness_seconds), "age of the oldest not searchable", "freshness"),
+    tile("Throughput", perSecond(o.documents_per_second), "documents, over a minute", "rate"),
+    tile("Generations", number(o.generations_per_minute, 1), "a minute", "generations"),
+    tile("Queue", number(o.queue_depth), waiting, "queue"),
+    tile("Rejects", number(rejected(o)), "records since the store began", "rejects"),
     tile("Memory", bytes(o.memory_bytes), "resident", "memory"),
-    tile("Queue", number(o.queue_depth), o.queue_bytes === null ? "records waiting" : `records waiting, ${bytes(o.queue_bytes)}`),
-    tile("Rejects", number(Object.values(o.rejects).reduce((a, b) => a + b, 0)), o.dead_letters_pending ? `${number(o.dead_letters_pending)} to be replayed or dropped` : "since the store began"),
+    tile("Store", bytes(o.store_bytes), log, "store"),
   );
 }
 
-function tile(name, value, note, series = null) {
+const perSecond = (rate) => (rate === null ? "\u2013" : `${number(rate, 1)} /s`);
+
+function tile(name, value, note, series) {
+  const values = history.get(series) ?? [];
   return h(
     "div",
     { class: "tile" },
     h("dt", {}, name),
-    h("dd", {}, h("span", { class: "figure" }, value), h("span", { class: "quiet" }, note), series ? line(history.get(series) ?? []) : null),
+    h("dd", {}, h("span", { class: "figure" }, value), h("span", { class: "quiet" }, note), line(values)),
   );
+}
+
+function seen() {
+  const seconds = (moments.at(-1) - moments[0]) / 1000;
+  const text = seconds < 5 ? "The lines grow while this page is open." : `The lines show the last ${duration(Math.round(seconds))}, as this page saw it.`;
+  return h("p", { class: "quiet" }, text);
+}
+
+function tables(status) {
+  return [rejects(status.operations), index(status), communities(status), positions(status), process(status)];
 }
 
 function rejects(o) {
@@ -66,27 +121,28 @@ function rejects(o) {
 }
 
 function index(status) {
-  const levels = Object.entries(status.communities).map(([level, count]) => [
-    `C${level}`,
-    number(count),
-    status.modularity[level] === undefined ? "\u2013" : number(status.modularity[level], 3),
+  return table("Index", ["What", "Now"], [
+    ["Generation", number(status.generation)],
+    ["Committed", status.committed_at ? time(status.committed_at) : "\u2013"],
+    ["Documents", number(status.documents)],
+    ["Passages", number(status.chunks)],
+    ["Concepts", number(status.concepts)],
+    ["Edges", number(status.edges)],
+    ["Newest arrival", status.newest_arrival ? time(status.newest_arrival) : "\u2013"],
+    ["Watermark", status.watermark ? time(status.watermark) : "\u2013"],
   ]);
-  return [
-    table("Index", ["What", "Now"], [
-      ["Generation", number(status.generation)],
-      ["Committed", status.committed_at ? time(status.committed_at) : "\u2013"],
-      ["Documents", number(status.documents)],
-      ["Passages", number(status.chunks)],
-      ["Concepts", number(status.concepts)],
-      ["Edges", number(status.edges)],
-      ["Newest arrival", status.newest_arrival ? time(status.newest_arrival) : "\u2013"],
-      ["Watermark", status.watermark ? time(status.watermark) : "\u2013"],
-    ]),
-    levels.length ? table("Communities", ["Level", "Communities", "Modularity"], levels) : null,
-    status.positions.length
-      ? table("Positions", ["Topic", "Partition", "Next offset"], status.positions.map((p) => [h("bdi", {}, p.topic), number(p.partition), number(p.offset)]))
-      : null,
-  ];
+}
+
+function communities(status) {
+  const levels = Object.entries(status.communities);
+  if (!levels.length) return null;
+  const modularity = (level) => (status.modularity[level] === undefined ? "\u2013" : number(status.modularity[level], 3));
+  return table("Communities", ["Level", "Communities", "Modularity"], levels.map(([level, count]) => [`C${level}`, number(count), modularity(level)]));
+}
+
+function positions(status) {
+  if (!status.positions.length) return null;
+  return table("Positions", ["Topic", "Partition", "Next offset"], status.positions.map((p) => [h("bdi", {}, p.topic), number(p.partition), number(p.offset)]));
 }
 
 function process(status) {
@@ -97,9 +153,6 @@ function process(status) {
     ["Collection", h("bdi", {}, o.collection)],
     ["Role", o.role || "\u2013"],
     ["Assessor", o.assessor || "\u2013"],
-    ["Generations a minute", number(o.generations_per_minute, 1)],
-    ["Store", bytes(o.store_bytes)],
-    ["Write-ahead log", bytes(o.wal_bytes)],
     ["Degraded", o.degraded.length ? o.degraded.join(", ") : "no"],
   ]);
 }

@@ -1,7 +1,7 @@
 // A source opened beside the page, at the sentence that was quoted.
 
 import { get } from "./api.js";
-import { $, h, put, safeAddress, time } from "./dom.js";
+import { $, h, number, put, safeAddress, time } from "./dom.js";
 
 let opener = null;
 
@@ -66,10 +66,31 @@ function show(panel, found, start, end) {
       address ? h("a", { href: address, rel: "noopener noreferrer", target: "_blank" }, "Original") : null,
     ),
     h("div", { class: "text", dir: "auto", lang }, paragraphs(found.text, start, end)),
+    record(found),
   );
   const mark = panel.querySelector("mark");
   if (mark) mark.scrollIntoView({ block: "center" });
   (mark ?? panel.querySelector("h2")).focus({ preventScroll: true });
+}
+
+/** What else is on record about a document. */
+function record(found) {
+  const rows = [
+    ["Id", h("bdi", {}, found.document_id)],
+    ["Published", found.published_at ? time(found.published_at) : "not stated"],
+    ["Arrived", time(found.observed_at)],
+    ["Language", found.lang || "not known"],
+    ["Version", found.version],
+    ["Generation", number(found.generation)],
+    ["Derived", found.derived.length ? found.derived.join(", ") : null],
+    ...Object.entries(found.metadata).map(([name, value]) => [h("bdi", {}, name), h("bdi", {}, String(value))]),
+  ].filter(([, value]) => value !== null);
+  return h(
+    "details",
+    { class: "record" },
+    h("summary", {}, "On record"),
+    h("dl", {}, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+  );
 }
 
 /** The text as paragraphs; what lies between the offsets is marked in each of them. */

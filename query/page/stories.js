@@ -3,11 +3,13 @@
 import { get } from "./api.js";
 import { askThis } from "./ask.js";
 import { bars } from "./charts.js";
-import { $, clockOf, counted, dayOf, h, number, put, shortDay, storyName, telling, time, titleOf } from "./dom.js";
+import { $, counted, h, number, put, shortDay, storyName, telling, time, titleOf } from "./dom.js";
 import { sourceAddress } from "./source.js";
+import { figures, spread, timeline } from "./story.js";
 
 const SHOWN = 12;
 const TIMELINE = 200;
+const MONTH = "30d";
 let order = "size";
 
 /** Make the switch between the orders work. */
@@ -34,7 +36,7 @@ export async function showStories() {
     put(place, found.communities.length ? found.communities.map(card) : nothingYet());
     if (focused) place.querySelector(`[data-story="${CSS.escape(focused)}"] a`)?.focus();
   } catch (error) {
-    if (!place.childElementCount) put(place, h("p", { class: "notice" }, error.message));
+    if (!place.querySelector("[data-story]")) put(place, h("p", { class: "notice" }, error.message));
   } finally {
     place.setAttribute("aria-busy", "false");
   }
@@ -53,7 +55,7 @@ function card(c) {
     c.timeline ? bars(c.timeline) : null,
     h("p", { class: "quiet facts" }, h("span", {}, counted(c.documents, "document")), growth(c)),
     newest
-      ? h("p", { class: "newest" }, h("a", { href: sourceAddress(newest.document_id), dir: "auto" }, titleOf(newest)))
+      ? h("p", { class: "newest" }, h("a", { href: sourceAddress(newest.document_id), dir: "auto", lang: newest.lang || null }, titleOf(newest)))
       : null,
   );
 }
@@ -74,32 +76,28 @@ export async function showStory(place, id) {
     place,
     back(),
     h("h1", { dir: "auto", tabindex: "-1" }, storyName(c.concepts)),
-    h("p", { class: "quiet facts" }, storyFacts(story)),
-    c.timeline ? h("figure", { class: "wide" }, bars(c.timeline, { width: 640, height: 80 }), axis(c.timeline)) : null,
-    about ? h("p", {}, h("button", { type: "button", class: "chip strong", dir: "auto", click: () => leaveAndAsk(`What happened with ${about}?`) }, `Ask: what happened with ${about}?`)) : null,
-    section("Concepts", h("ul", { class: "chips" }, story.concepts.map((one) => concept(one.key, one.display)))),
-    story.sources.length ? section("Sources", h("ul", { class: "chips" }, story.sources.map((s) => h("li", { class: "tag" }, h("bdi", {}, s.source || "(none)"), ` ${number(s.documents)}`)))) : null,
-    section("As it happened", timeline(story.documents, story.document_count)),
-    story.children.length ? section("Within this story", h("div", { class: "cards" }, story.children.map(card))) : null,
+    figures(story),
+    c.timeline ? spread(c.timeline, ends(c.timeline)) : null,
+    about ? asking(about) : null,
+    h(
+      "div",
+      { class: "sides" },
+      section("As it happened", timeline(story)),
+      h(
+        "div",
+        { class: "side" },
+        section("Concepts", h("ul", { class: "chips" }, story.concepts.map((one) => concept(one.key, one.display)))),
+        story.children.length ? section("Within this story", h("div", { class: "cards" }, story.children.map(card))) : null,
+      ),
+    ),
   );
   return storyName(c.concepts);
 }
 
-function storyFacts(story) {
-  return [
-    h("span", {}, counted(story.brief.documents, "document")),
-    h("span", {}, counted(story.brief.concept_count, "concept")),
-    story.edits ? h("span", { class: "badge" }, counted(story.edits, "edit")) : null,
-    story.withdrawals ? h("span", { class: "badge gone" }, counted(story.withdrawals, "withdrawal")) : null,
-    growth(story.brief),
-  ];
-}
-
-function axis(timeline) {
-  const start = Date.parse(timeline.start);
-  const end = start + timeline.documents.length * timeline.interval_seconds * 1000;
-  return h("figcaption", { class: "quiet" }, h("span", {}, shortDay(start)), h("span", {}, shortDay(end - 1)));
-}
+const ends = (t) => {
+  const start = Date.parse(t.start);
+  return [start, start + t.documents.length * t.interval_seconds * 1000 - 1].map((at) => h("span", {}, shortDay(at)));
+};
 
 const back = () => h("p", {}, h("a", { class: "back", href: "#/" }, "\u2190 Stream"));
 
@@ -108,56 +106,53 @@ const section = (title, ...content) => h("section", {}, h("h2", {}, title), cont
 const concept = (key, name) =>
   h("li", {}, h("a", { class: "tag", dir: "auto", href: `#/concept/${encodeURIComponent(key)}` }, name));
 
-const CHANGES = { edit: "edited", delete: "withdrawn" };
-
-function timeline(documents, count) {
-  if (!documents.length) return h("p", { class: "quiet" }, "No change is on record.");
-  const days = new Map();
-  for (const d of documents) {
-    const day = dayOf(d.event_at);
-    days.set(day, [...(days.get(day) ?? []), d]);
-  }
-  const told = [...days].map(([day, changes]) => [h("h3", {}, day), h("ol", { class: "timeline" }, changes.map(change))]);
-  const more = count - documents.length;
-  return [told, more > 0 ? h("p", { class: "quiet" }, `and ${counted(more, "earlier document")}`) : null];
-}
-
-function change(d) {
-  const withdrawn = d.change === "delete";
-  const title = withdrawn ? h("span", { class: "struck", dir: "auto" }, d.document_id) : h("a", { href: sourceAddress(d.document_id), dir: "auto" }, titleOf(d));
-  return h(
-    "li",
-    { class: withdrawn ? "gone" : null },
-    h("time", { datetime: d.event_at }, clockOf(d.event_at)),
-    h(
-      "div",
-      {},
-      title,
-      h("p", { class: "quiet" }, d.source ? h("bdi", { class: "source" }, d.source) : null, CHANGES[d.change] ? h("span", { class: withdrawn ? "badge gone" : "badge" }, CHANGES[d.change]) : null),
-    ),
-  );
-}
+const asking = (about) =>
+  h("p", {}, h("button", { type: "button", class: "chip strong", dir: "auto", click: () => leaveAndAsk(`What happened with ${about}?`) }, `Ask: what happened with ${about}?`));
 
 function leaveAndAsk(question) {
   location.hash = "#/";
   askThis(question);
 }
 
-/** Show one concept: what it is seen with, and where. */
+/** Show one concept: when it was named, what it is seen with, and where. */
 export async function showConcept(place, key) {
-  const found = await get(`v1/concepts/${encodeURIComponent(key)}`);
+  const [found, series] = await Promise.all([
+    get(`v1/concepts/${encodeURIComponent(key)}`),
+    get(`v1/timeseries?concept=${encodeURIComponent(key)}&interval=1d&since=${MONTH}`),
+  ]);
   const most = Math.max(1, ...found.neighbours.map((n) => n.together));
   put(
     place,
     back(),
     h("h1", { dir: "auto", tabindex: "-1" }, found.display),
     h("p", { class: "quiet facts" }, found.kind === "other" ? null : h("span", {}, found.kind), h("span", {}, counted(found.document_count, "document")), h("span", {}, counted(found.frequency, "passage"))),
-    h("p", {}, h("button", { type: "button", class: "chip strong", dir: "auto", click: () => leaveAndAsk(`What happened with ${found.display}?`) }, `Ask: what happened with ${found.display}?`)),
-    found.communities.length ? section("Stories", h("p", { class: "facts" }, found.communities.map((id, level) => h("a", { class: "tag", href: `#/story/${id}` }, level ? `narrower (C${level})` : "its story")))) : null,
-    found.neighbours.length ? section("Seen together with", h("ul", { class: "neighbours" }, found.neighbours.map((n) => neighbour(n, most)))) : null,
-    section("Newest documents", h("ol", { class: "documents" }, found.documents.map(brief))),
+    arrivals(series),
+    asking(found.display),
+    h(
+      "div",
+      { class: "sides" },
+      h(
+        "div",
+        {},
+        found.neighbours.length ? section("Seen together with", h("ul", { class: "neighbours" }, found.neighbours.map((n) => neighbour(n, most)))) : null,
+      ),
+      h(
+        "div",
+        { class: "side" },
+        found.communities.length ? section("Stories", h("p", { class: "chips" }, found.communities.map((id, level) => h("a", { class: "tag", href: `#/story/${id}` }, level ? `narrower (C${level})` : "its story")))) : null,
+        section("Newest documents", h("ol", { class: "documents" }, found.documents.map(brief))),
+      ),
+    ),
   );
   return found.display;
+}
+
+/** How many documents that name a concept arrived each day of the last month. */
+function arrivals(series) {
+  const documents = series.rows.map((row) => row.documents + row.edits);
+  if (!documents.some(Boolean)) return null;
+  const t = { start: series.rows[0].start, interval_seconds: series.interval_seconds, documents };
+  return spread(t, ends(t));
 }
 
 function neighbour(n, most) {
@@ -174,6 +169,6 @@ const brief = (d) =>
   h(
     "li",
     {},
-    h("a", { href: sourceAddress(d.document_id), dir: "auto" }, titleOf(d)),
+    h("a", { href: sourceAddress(d.document_id), dir: "auto", lang: d.lang || null }, titleOf(d)),
     h("p", { class: "quiet" }, d.source ? h("bdi", { class: "source" }, d.source) : null, time(d.event_at)),
   );

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from index.view import StoredDocument
 from query.errors import UnknownCommunityError, UnknownConceptError
@@ -135,6 +135,7 @@ class FakeEngine:
     failure: Exception | None = None
     fails_at: int = 0
     gate: threading.Event | None = None
+    degraded: tuple[str, ...] = ()
     asked: list[Question] = field(default_factory=list)
     closed: threading.Event = field(default_factory=threading.Event)
 
@@ -163,7 +164,7 @@ class FakeEngine:
             }
             yield SearchEvent(EventKind.TESTED, detail)
             yield SearchEvent(EventKind.CLAIM, {"text": claim.text, "title": "A title"})
-        yield SearchEvent(EventKind.ANSWER, answer=answer)
+        yield SearchEvent(EventKind.ANSWER, answer=replace(answer, degraded=self.degraded))
 
 
 @dataclass
@@ -175,6 +176,9 @@ class Desk:
     keys: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     reports: list[RequestReport | SearchReport] = field(default_factory=list)
+    operations: Operations = field(
+        default_factory=lambda: Operations(rejects={"not_json": 2}, documents_per_second=1.5)
+    )
     engine: FakeEngine = field(init=False)
 
     def __post_init__(self) -> None:
@@ -208,5 +212,5 @@ class Desk:
             lag=5,
             freshness_seconds=0.25,
             newest_arrival=head.newest_arrival,
-            operations=Operations(rejects={"not_json": 2}, documents_per_second=1.5),
+            operations=self.operations,
         )

@@ -1,100 +1,19 @@
 """The page in a real browser: Chromium, driven by Playwright."""
 
-import os
-import shutil
 import threading
-from contextlib import contextmanager
 from dataclasses import replace
 
-import pytest
-
-from query.service.app import create_app
 from query.service.page import page_files
-from query.service.server import ServerThread
 from tests.query.service.fakes import Desk
 from tests.query.service.small_index import ITEMS, FakeIndex
 
-QUESTION = "What happened with the harbour bridge?"
 PHONE = {"viewport": {"width": 375, "height": 720}, "is_mobile": True, "has_touch": True}
-TIMEOUT = 15_000
-
-
-def missing(reason):
-    """Skip, aloud; on the build server the browser must be there."""
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing("the page is not tested: playwright is not installed")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        missing("the page is not tested: no chromium is on the path (Debian: apt install chromium)")
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=flags)
-        yield browser
-        browser.close()
-
-
-class Visit:
-    """An open page that notes what it asks for and what goes wrong."""
-
-    def __init__(self, context, url):
-        self.url = url
-        self.wrong, self.foreign = [], []
-        self.page = context.new_page()
-        self.page.set_default_timeout(TIMEOUT)
-        self.page.on("console", self._console)
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("request", self._request)
-        self.page.on("dialog", lambda _: self.wrong.append("a dialog opened"))
-        self.page.goto(url)
-
-    def _console(self, message):
-        if message.type in {"error", "warning"}:
-            self.wrong.append(message.text)
-
-    def _request(self, request):
-        if not request.url.startswith(self.url):
-            self.foreign.append(request.url)
-
-    def ask_by_keyboard(self):
-        self.page.focus("#question")
-        self.page.keyboard.type(QUESTION)
-        self.page.keyboard.press("Enter")
-
-
-@pytest.fixture
-def visiting(browser):
-    """Open the page of a desk; at the end nothing may have gone wrong or abroad."""
-
-    @contextmanager
-    def visit(desk, **how):
-        server = ServerThread(create_app(desk.service()), grace_seconds=1)
-        url = f"http://127.0.0.1:{server.start()}/"
-        context = browser.new_context(**how)
-        try:
-            found = Visit(context, url)
-            yield found
-            assert found.foreign == []
-            assert found.wrong == []
-        finally:
-            context.close()
-            server.stop()
-
-    return visit
 
 
 def test_it_shows_what_arrives_and_the_stories(visiting):
     with visiting(Desk()) as visit:
         page = visit.page
-        page.wait_for_selector(".card")
+        page.wait_for_selector(".card h3")
         assert page.locator("#arriving li").count() == len(ITEMS)
         assert (
             page.locator(".card h3").first.inner_text()
@@ -174,13 +93,6 @@ def test_a_web_address_is_a_link_that_tells_nothing_about_the_page(visiting):
         assert link.get_attribute("rel") == "noopener noreferrer"
 
 
-def test_text_from_right_to_left_runs_from_right_to_left(visiting):
-    with visiting(Desk()) as visit:
-        visit.page.wait_for_selector("#arriving li")
-        link = visit.page.locator("#arriving a[lang=ar]")
-        assert link.evaluate("e => getComputedStyle(e).direction") == "rtl"
-
-
 def test_a_story_and_a_concept_can_be_opened_and_left(visiting):
     with visiting(Desk()) as visit:
         page = visit.page
@@ -210,7 +122,7 @@ def test_a_phone_needs_no_scrolling_sideways(visiting):
     more = [replace(ITEMS[0], id=str(n), concepts=(f"c {n}",), community=n) for n in range(3, 12)]
     with visiting(Desk(index=FakeIndex((*ITEMS, *more))), **PHONE) as visit:
         page = visit.page
-        page.wait_for_selector(".card >> nth=10")
+        page.wait_for_selector("[data-story] >> nth=10")
         visit.ask_by_keyboard()
         page.wait_for_selector("#answer .cost")
         for view in ("#/", "#/story/1", "#/concept/ferry", "#/operations"):
@@ -235,15 +147,6 @@ def test_a_refused_question_says_why(visiting):
         visit.ask_by_keyboard()
         visit.page.wait_for_selector("#answer .notice >> text=at most 5 are read")
         visit.wrong.clear()  # the browser itself notes the 422
-
-
-def test_the_first_content_is_there_within_a_second(visiting):
-    with visiting(Desk()) as visit:
-        visit.page.wait_for_selector("#arriving li")
-        paint = visit.page.evaluate(
-            "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-        )
-        assert paint < 1000
 
 
 def test_the_page_is_small():
