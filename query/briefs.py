@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from index.types import Int64Array
-from index.view import ChangeKind, DocumentChange, View
+from index.view import ChangeKind, DocumentChange, StoredDocument, View
 from query.types_news import DocumentBrief
 
 
@@ -26,24 +26,32 @@ def brief_of_change(view: View, change: DocumentChange) -> DocumentBrief:
 
 def newest(view: View, document_rows: Int64Array, count: int) -> tuple[DocumentBrief, ...]:
     """Briefs of the documents that arrived last among some document rows."""
+    return newest_of(view, [document_rows], count)[0]
+
+
+def newest_of(
+    view: View, groups: Sequence[Int64Array], count: int
+) -> list[tuple[DocumentBrief, ...]]:
+    """The same for several groups of document rows, read from the store at once."""
     snapshot = view.snapshot
-    order = np.lexsort((-document_rows, -snapshot.observed_at[document_rows]))[:count]
-    return briefs(view, snapshot.documents[document_rows[order]].tolist())
+    chosen = []
+    for rows in groups:
+        order = np.lexsort((-rows, -snapshot.observed_at[rows]))[:count]
+        chosen.append(snapshot.documents[rows[order]].tolist())
+    documents = view.documents(sorted({number for numbers in chosen for number in numbers}))
+    return [
+        tuple(_brief(documents[number]) for number in numbers if number in documents)
+        for numbers in chosen
+    ]
 
 
-def briefs(view: View, numbers: Sequence[int]) -> tuple[DocumentBrief, ...]:
-    """Briefs of documents by number, in the order asked for."""
-    documents = view.documents(numbers)
-    return tuple(
-        DocumentBrief(
-            document_id=document.id,
-            title=document.title,
-            source=document.source,
-            url=document.url,
-            observed_at=document.observed_at,
-            event_at=document.event_at,
-            change=ChangeKind.INSERT,
-            lang=document.lang,
-        )
-        for document in (documents[number] for number in numbers if number in documents)
+def _brief(document: StoredDocument) -> DocumentBrief:
+    return DocumentBrief(
+        document_id=document.id,
+        title=document.title,
+        source=document.source,
+        url=document.url,
+        observed_at=document.observed_at,
+        event_at=document.event_at,
+        change=ChangeKind.INSERT,
     )

@@ -1,15 +1,16 @@
 """Communities and concepts as they stand: sizes, growth, neighbours, newest documents."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from index.types import Float64Array, Int64Array, Millis
 from index.view import View
-from query.briefs import newest
+from query.briefs import newest, newest_of
 from query.errors import UnknownCommunityError
 from query.graph import SearchGraph
-from query.labels import top_concepts, top_members
+from query.homes import Placed
+from query.labels import named_by, top_members
 from query.names import exactly
 from query.types_news import (
     Communities,
@@ -23,24 +24,6 @@ NAMED = 8
 SAMPLES = 3
 NEIGHBOURS = 25
 DOCUMENTS = 10
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Level:
-    """The communities of a level with their documents.
-
-    ``community`` and ``document`` int64[p] are the distinct pairs, sorted by community, of
-    communities and document rows with a chunk at home there; ``ids`` those with any.
-    """
-
-    community: Int64Array
-    document: Int64Array
-    ids: Int64Array
-
-    def documents_of(self, community: int) -> Int64Array:
-        """Document rows of one community."""
-        first, last = np.searchsorted(self.community, [community, community + 1])
-        return self.document[first:last]
 
 
 def communities(
@@ -60,19 +43,15 @@ def communities(
         raise UnknownCommunityError(
             f"there is no level {level}; the levels are 0 to {max(hierarchy.depth - 1, 0)}"
         )
-    held = _level(graph, level)
-    total = np.array([len(held.documents_of(c)) for c in held.ids.tolist()], np.int64)
+    held = graph.placed(level)
     recent, expected = _arrivals(graph, held, since)
-    largest = np.lexsort((held.ids, -total))[:limit]
+    largest = np.lexsort((held.ids, -np.diff(held.bounds)))[:limit]
     beyond = (recent - expected) / np.sqrt(expected + 1)
     growing = np.lexsort((held.ids, -beyond))
     growing = growing[(recent > expected)[growing]][:limit]
 
     def told(order: Int64Array) -> tuple[CommunityBrief, ...]:
-        return tuple(
-            _brief(view, graph, held, int(held.ids[at]), int(recent[at]), float(expected[at]))
-            for at in order
-        )
+        return _briefs(view, graph, level, held.ids[order].tolist(), since)
 
     return Communities(
         level=level,
@@ -99,37 +78,19 @@ def community(view: View, graph: SearchGraph, number: int, since: Millis) -> Com
     inside = hierarchy.children(number)
     order = sorted(inside.tolist(), key=lambda c: (-hierarchy.size_of(c), c))
     return CommunityCard(
-        brief=_one(view, graph, number, level, since),
+        brief=_briefs(view, graph, level, [number], since)[0],
         keys=tuple(keys),
-        children=tuple(_one(view, graph, child, level + 1, since) for child in order),
+        children=_briefs(view, graph, level + 1, order, since),
         generation=graph.snapshot.generation,
     )
 
 
-def _one(view: View, graph: SearchGraph, number: int, level: int, since: Millis) -> CommunityBrief:
-    held = _level(graph, level)
-    recent, expected = _arrivals(graph, held, since)
-    at = np.flatnonzero(held.ids == number)
-    counted = (int(recent[at[0]]), float(expected[at[0]])) if len(at) else (0, 0.0)
-    return _brief(view, graph, held, number, *counted)
-
-
-def _level(graph: SearchGraph, level: int) -> _Level:
-    snapshot = graph.snapshot
-    home = graph.home(level)
-    rows = np.flatnonzero(snapshot.alive & (home != snapshot.hierarchy.ROOT))
-    pairs = np.unique(
-        np.stack([home[rows], snapshot.chunk_document[rows].astype(np.int64)]), axis=1
-    )
-    return _Level(pairs[0], pairs[1], np.unique(pairs[0]))
-
-
-def _arrivals(graph: SearchGraph, held: _Level, since: Millis) -> tuple[Float64Array, Float64Array]:
-    """Recent documents of each community, and those expected of it."""
+def _arrivals(graph: SearchGraph, held: Placed, since: Millis) -> tuple[Float64Array, Float64Array]:
+    """Recent documents of each community of ``held.ids``, and those expected of it."""
     observed = graph.snapshot.observed_at
     alive = graph.documents_alive
-    of = np.searchsorted(held.ids, held.community)
-    total = np.bincount(of, minlength=len(held.ids)).astype(np.float64)
+    total = np.diff(held.bounds).astype(np.float64)
+    of = np.repeat(np.arange(len(held.ids)), np.diff(held.bounds))
     fresh = observed[held.document] >= since
     recent = np.bincount(of, fresh, minlength=len(held.ids)).astype(np.float64)
     living = int(np.count_nonzero(alive))
@@ -137,22 +98,37 @@ def _arrivals(graph: SearchGraph, held: _Level, since: Millis) -> tuple[Float64A
     return recent, total * share
 
 
-def _brief(
-    view: View, graph: SearchGraph, held: _Level, number: int, recent: int, expected: float
-) -> CommunityBrief:
+def _briefs(
+    view: View, graph: SearchGraph, level: int, communities: Sequence[int], since: Millis
+) -> tuple[CommunityBrief, ...]:
+    """Communities of one level in the order given; what they show is read at once for all."""
+    if not communities:
+        return ()
     hierarchy = graph.snapshot.hierarchy
-    documents = held.documents_of(number)
-    return CommunityBrief(
-        id=number,
-        level=hierarchy.level_of(number),
-        parent=hierarchy.parent_of(number),
-        concept_count=hierarchy.size_of(number),
-        concepts=top_concepts(view, graph, number, NAMED),
-        documents=len(documents),
-        recent=recent,
-        growth=recent / expected if expected else 0.0,
-        samples=newest(view, documents, SAMPLES),
-    )
+    held = graph.placed(level)
+    recent, expected = _arrivals(graph, held, since)
+    counted = {c: at for at, c in enumerate(held.ids.tolist())}
+    names = named_by(view, graph, communities, NAMED)
+    documents = [held.documents_of(community) for community in communities]
+    samples = newest_of(view, documents, SAMPLES)
+    found = []
+    for place, community in enumerate(communities):
+        at = counted.get(community)
+        arrived, due = (0, 0.0) if at is None else (int(recent[at]), float(expected[at]))
+        found.append(
+            CommunityBrief(
+                id=community,
+                level=level,
+                parent=hierarchy.parent_of(community),
+                concept_count=hierarchy.size_of(community),
+                concepts=names[place],
+                documents=len(documents[place]),
+                recent=arrived,
+                growth=arrived / due if due else 0.0,
+                samples=samples[place],
+            )
+        )
+    return tuple(found)
 
 
 def concept(view: View, graph: SearchGraph, name: str) -> ConceptCard:

@@ -27,7 +27,7 @@ from query.service.models_news import (
     TimeseriesModel,
 )
 from query.service.reading import PROBLEMS, ReaderGiven, ServiceGiven
-from query.service.story import documents_at, tell, timelines
+from query.service.story import tell, timelines
 from query.service.times import MOMENT, moment, span
 from query.types_news import CommunityBrief
 
@@ -144,7 +144,7 @@ def get_community(
         card = service.news.community(view, int(community), since=_arrival(view, since))
         level = card.brief.level
         graph = service.graphs.of(view.snapshot)
-        placed = documents_at(graph, level)
+        placed = graph.placed(level)
         told = tell(view, graph, placed, card.brief.id, documents)
         own = _with_timelines(service, view, level, (card.brief,))[0]
         return CommunityStoryModel(
@@ -243,7 +243,7 @@ def _with_timelines(
     if not briefs:
         return []
     graph = service.graphs.of(view.snapshot)
-    placed = documents_at(graph, level)
+    placed = graph.placed(level)
     found = timelines(graph, placed, [brief.id for brief in briefs])
     return [
         CommunityModel.model_validate(brief).model_copy(

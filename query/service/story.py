@@ -10,6 +10,7 @@ from index.communities.hierarchy import Hierarchy
 from index.types import Int64Array, Millis
 from index.view import ChangeKind, DocumentChange, StoredDocument, View
 from query.graph import SearchGraph
+from query.homes import Placed
 from query.types_news import DocumentBrief
 
 BARS = 24
@@ -23,10 +24,6 @@ INTERVALS = (
 """Lengths of an interval that a person can read, in milliseconds."""
 OUTLIERS = 0.01
 """Share of the oldest documents that a timeline leaves out: one wrong date would flatten it."""
-
-
-Placed = tuple[Int64Array, Int64Array]
-"""Pairs (community id, document row), int64 each, sorted by community and row, distinct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +57,15 @@ class Told:
     withdrawals: int
 
 
-def documents_at(graph: SearchGraph, level: int) -> Placed:
-    """Which documents have a chunk at home in which community of a level."""
-    snapshot = graph.snapshot
-    home = graph.home(level)
-    rows = np.flatnonzero(snapshot.alive & (home != Hierarchy.ROOT))
-    wide = np.int64(max(1, len(snapshot.documents)))
-    pairs = np.unique(home[rows] * wide + snapshot.chunk_document[rows])
-    return pairs // wide, pairs % wide
-
-
 def timelines(
     graph: SearchGraph, placed: Placed, communities: Sequence[int]
 ) -> Mapping[int, Timeline]:
     """The timeline of each community of a level, all over the same intervals."""
-    community, document = placed
     event_at = graph.snapshot.event_at
     start, interval, bars = _intervals(event_at[graph.documents_alive])
     found = {}
     for wanted in communities:
-        first, last = np.searchsorted(community, [wanted, wanted + 1])
-        at = (event_at[document[first:last]] - start) // interval
+        at = (event_at[placed.documents_of(wanted)] - start) // interval
         counts = np.bincount(at[(at >= 0) & (at < bars)], minlength=bars)
         found[wanted] = Timeline(Millis(start), interval // 1000, tuple(counts.tolist()))
     return found
@@ -105,8 +90,7 @@ def tell(view: View, graph: SearchGraph, placed: Placed, community: int, limit: 
     """
     snapshot = view.snapshot
     level = snapshot.hierarchy.level_of(community)
-    communities, documents = placed
-    rows = documents[slice(*np.searchsorted(communities, [community, community + 1]))]
+    rows = placed.documents_of(community)
     names = snapshot.labels.sources
     sources = Counter(names[code] for code in snapshot.source[rows].tolist())
     newest = rows[np.argsort(-snapshot.event_at[rows], kind="stable")[:limit]]
