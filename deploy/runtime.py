@@ -20,8 +20,8 @@ from deploy.rates import Rates
 from deploy.settings import Settings
 from deploy.telemetry.metrics import Metrics
 from deploy.telemetry.observe import Telemetry
+from index.report import GenerationReport
 from index.store.follower import Follower
-from index.writer import GenerationReport
 from query.service.server import ServerThread
 from stream.consumer import BatchReport
 
@@ -69,6 +69,7 @@ def embedded(
         url = stack.enter_context(_served(settings, app, "run"))
         running = Running(url, stop, ingestion=ingestion)
         stack.enter_context(outbox.publishing(settings, telemetry.observe))
+        stack.enter_context(_marking(settings, origin, ingestion, telemetry))
         stack.enter_context(_consuming(running, ingestion, telemetry))
         if polls:
             stack.enter_context(_polling(running, settings, telemetry))
@@ -107,6 +108,7 @@ def index(
     with (
         writing.ingestion(settings, origin, progress.observe, told) as ingestion,
         outbox.publishing(settings, telemetry.observe),
+        _marking(settings, origin, ingestion, telemetry),
     ):
         progress.total = ingestion.remaining() if until_end else None
         ingestion.consumer.run(stop, until_end=until_end)
@@ -170,6 +172,32 @@ def _consuming(running: Running, ingestion: Ingestion, telemetry: Telemetry) -> 
 
     with _thread("consumer", work, running, telemetry):
         yield
+
+
+@contextmanager
+def _marking(
+    settings: Settings, origin: Origin, ingestion: Ingestion, telemetry: Telemetry
+) -> Iterator[None]:
+    """Commit positions for those who show the lag; what goes wrong there is told, never fatal."""
+    if not (settings.kafka and settings.kafka_group) or origin.file is not None:
+        yield
+        return
+    from deploy.assembly import kafka  # noqa: PLC0415  loads the client
+
+    def work() -> None:
+        kafka.mark(settings, lambda: ingestion.writer.latest().head.positions, stop, failed)
+
+    def failed(problem: str) -> None:
+        telemetry.warned("lag marks", problem)
+
+    stop = threading.Event()
+    thread = threading.Thread(target=work, name="lag marks")
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 @contextmanager

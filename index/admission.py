@@ -9,7 +9,7 @@ it) is ordered by its partition alone and keeps the version of what it withdrew.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from index.types import Arrival, Deletion, Document, Millis, Reason, Rejected, Upsert, to_millis
@@ -52,11 +52,13 @@ class Plan:
     """The decisions on a batch.
 
     ``admitted`` has every arrival in order. ``final`` is the net effect by document id: the
-    revision to be indexed with the partition it came from, or None for a withdrawal.
+    revision to be indexed with the partition it came from, or None for a withdrawal. ``known``
+    is what the store knew of the ids when the plan was made.
     """
 
     admitted: tuple[Admitted, ...]
     final: Mapping[str, Admitted]
+    known: Mapping[str, Known] = field(default_factory=dict)
 
     @property
     def documents(self) -> list[Document]:
@@ -83,7 +85,7 @@ def decide(arrivals: Sequence[Arrival], known: Mapping[str, Known]) -> Plan:
         state[key] = _after(arrival, state.get(key))
         final.pop(key, None)
         final[key] = one
-    return Plan(tuple(admitted), final)
+    return Plan(tuple(admitted), final, known)
 
 
 def document_id(arrival: Arrival) -> str | None:

@@ -7,72 +7,37 @@ fails, so that memory and store never disagree.
 
 import sqlite3
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from index import admission
-from index.admission import Admitted, DocumentOutcome, Plan
+from index import admission, heads
+from index.admission import Plan
 from index.analysis.fingerprint import Fingerprint
+from index.batch import Batch, DocumentWriting
 from index.checksums import Sums
 from index.communities.adopt import Adoption
 from index.communities.hierarchy import Hierarchy
 from index.communities.pruning import PruningSettings
-from index.counts.delta import chunk_delta
 from index.counts.graph import Counts
 from index.errors import WriterFencedError
+from index.report import GenerationReport
 from index.snapshot import Change, Head, Snapshot
-from index.store import communities, dead_letters, documents, generations, meta
-from index.store.changes import record_changes
+from index.store import communities, documents, generations, meta
 from index.store.connection import open_writable, store_path, transaction, translated
-from index.store.documents import FormCounts, Withdrawn
 from index.store.generations import Generation
-from index.store.load import Names, SegmentBuilder, whole_snapshot
+from index.store.load import Names, whole_snapshot
 from index.store.lock import WriterLock
 from index.store.pins import Pins
 from index.store.reader import StoreView
-from index.store.rows import NextNumbers, int32_blob
-from index.types import Analysis, Arrival, Delta, Int32Array, Millis, Rejected, Upsert, to_millis
+from index.store.rows import NextNumbers
+from index.types import Analysis, Arrival, Delta, Millis, Rejected
 
 Clock = Callable[[], float]
 """Seconds since 1970."""
-
-
-@dataclass(frozen=True, slots=True)
-class GenerationReport:
-    """What a generation did, for one line of the log and the metrics."""
-
-    generation: int
-    outcomes: Mapping[DocumentOutcome, int] = field(default_factory=dict)
-    rejected: Mapping[str, int] = field(default_factory=dict)
-    chunks_added: int = 0
-    chunks_retracted: int = 0
-    concepts_new: int = 0
-    pairs_changed: int = 0
-    concepts_moved: int = 0
-    documents: int = 0
-    chunks: int = 0
-    seconds: float = 0.0
-
-
-@dataclass(slots=True)
-class _Batch:
-    """What a transaction gathers on its way."""
-
-    builder: SegmentBuilder
-    forms: FormCounts
-    added: list[Int32Array] = field(default_factory=list)
-    removed: list[Int32Array] = field(default_factory=list)
-    retracted: list[int] = field(default_factory=list)
-    failed: dict[str, Rejected] = field(default_factory=dict)
-    withdrawn: dict[str, Withdrawn] = field(default_factory=dict)
-    inserted: dict[str, Int32Array] = field(default_factory=dict)
-    next_document: int = 0
-    next_chunk: int = 0
 
 
 class Writer:
@@ -174,19 +139,16 @@ class Writer:
             return GenerationReport(self._generation.head.generation)
         started = time.perf_counter()
         concepts_before = len(self._names.vocabulary)
-        numbers = self._generation.next_numbers
-        batch = _Batch(
-            SegmentBuilder(self._names, self._dimensions),
-            FormCounts(self._connection),
-            next_document=numbers.document,
-            next_chunk=numbers.chunk,
-        )
+        batch = Batch.begin(self._names, self._dimensions, self._generation.next_numbers)
         undo: Delta | None = None
         try:
             with translated(self._path), transaction(self._connection):
                 self._fence()
-                self._write_documents(plan, analyses, batch)
-                delta = chunk_delta(batch.added, batch.removed)
+                number = self._generation.head.generation + 1
+                DocumentWriting(self._connection, self._names, number, self._now()).write(
+                    plan, analyses, batch
+                )
+                delta = batch.delta()
                 self._counts.apply(delta)
                 undo = delta
                 generation = self._write_generation(plan, batch, delta)
@@ -198,8 +160,8 @@ class Writer:
         self._publish(generation, batch, delta, None)
         return GenerationReport(
             generation=generation.head.generation,
-            outcomes=_outcomes(plan, batch.failed),
-            rejected=_reasons(plan, batch.failed),
+            outcomes=heads.outcomes(plan, batch.failed),
+            rejected=heads.reasons(plan, batch.failed),
             chunks_added=len(batch.added),
             chunks_retracted=len(batch.removed),
             concepts_new=len(self._names.vocabulary) - concepts_before,
@@ -227,7 +189,8 @@ class Writer:
             number = before.head.generation + 1
             communities.write(self._connection, adoption, number)
             meta.write_grouped(self._connection, grouped, pruning)
-            head = self._head(before.head, modularity=modularity)
+            head = self._next_head()
+            head = replace(head, totals=replace(head.totals, modularity=modularity))
             numbers = replace(before.next_numbers, community=adoption.next_id)
             generation = generations.insert(
                 self._connection,
@@ -256,7 +219,7 @@ class Writer:
             self._connection.execute("DELETE FROM positions")
             meta.write_positions(self._connection, positions)
             before = self._generation
-            head = self._head(before.head, positions=positions)
+            head = replace(self._next_head(), positions=positions)
             generation = generations.insert(
                 self._connection,
                 before,
@@ -276,81 +239,10 @@ class Writer:
         if meta.writer_epoch(self._connection) != self._epoch:
             raise WriterFencedError("a newer writer has taken this store over; this one stops")
 
-    def _write_documents(
-        self, plan: Plan, analyses: Mapping[str, Analysis | Rejected], batch: _Batch
-    ) -> None:
-        known = documents.known(self._connection, plan.final)
-        for key, admitted in plan.final.items():
-            content = admitted.arrival.content
-            before = known.get(key)
-            analysis = analyses[key] if isinstance(content, Upsert) else None
-            if isinstance(analysis, Rejected):
-                batch.failed[key] = analysis
-                continue
-            if before is not None and before.number is not None:
-                self._withdraw(key, batch)
-            if analysis is not None:
-                self._insert(admitted, analysis, batch)
-            else:
-                documents.bury(self._connection, admitted, before, self._now())
-        batch.forms.flush()
-        record_changes(
-            self._connection,
-            plan,
-            batch.failed,
-            batch.withdrawn,
-            batch.inserted,
-            self._generation.head.generation + 1,
-        )
-        refused = [(a.arrival.record, a.rejected) for a in plan.admitted if a.rejected is not None]
-        refused += [(plan.final[key].arrival.record, why) for key, why in batch.failed.items()]
-        dead_letters.insert(self._connection, refused, self._now())
-
-    def _withdraw(self, key: str, batch: _Batch) -> None:
-        gone = documents.withdraw(self._connection, key, batch.forms)
-        batch.withdrawn[key] = gone
-        batch.removed += [chunk.concepts for chunk in gone.chunks]
-        batch.retracted += [chunk.slot for chunk in gone.chunks]
-
-    def _insert(self, admitted: Admitted, analysis: Analysis, batch: _Batch) -> None:
-        content = admitted.arrival.content
-        assert isinstance(content, Upsert)  # noqa: S101  the caller has looked
-        document = content.document
-        chunks, title = documents.insert(
-            self._connection,
-            document,
-            analysis,
-            number=batch.next_document,
-            first_slot=batch.next_chunk,
-            position=admitted.arrival.record.position,
-            generation=self._generation.head.generation + 1,
-            vocabulary=self._names.vocabulary,
-            forms=batch.forms,
-        )
-        batch.builder.document(
-            batch.next_document,
-            to_millis(document.event_at),
-            to_millis(document.observed_at),
-            document.source,
-            analysis.lang,
-            int32_blob(title),
-        )
-        for chunk, analyzed in zip(chunks, analysis.chunks, strict=True):
-            batch.builder.chunk(chunk.slot, int32_blob(chunk.concepts), analyzed.vector)
-            batch.added.append(chunk.concepts)
-        batch.inserted[document.id] = _union([chunk.concepts for chunk in chunks])
-        batch.next_document += 1
-        batch.next_chunk += len(chunks)
-
-    def _write_generation(self, plan: Plan, batch: _Batch, delta: Delta) -> Generation:
+    def _write_generation(self, plan: Plan, batch: Batch, delta: Delta) -> Generation:
         before = self._generation
-        positions = dict(before.head.positions)
-        for admitted in plan.admitted:
-            at = admitted.arrival.record.position
-            key = (at.topic, at.partition)
-            positions[key] = max(positions.get(key, 0), at.offset + 1)
-        meta.write_positions(self._connection, positions)
-        head = self._head(before.head, plan=plan, positions=positions, batch=batch)
+        head = heads.next_head(before.head, plan, batch, self._counts, self._now())
+        meta.write_positions(self._connection, head.positions)
         numbers = NextNumbers(
             batch.next_document,
             batch.next_chunk,
@@ -361,65 +253,28 @@ class Writer:
             self._connection,
             before,
             Generation(head, before.epoch, self._epoch, numbers, before.sums.after(delta), b""),
-            np.array(sorted(batch.retracted), np.int64),
+            batch.retracted_slots(),
             regrouped=False,
         )
 
-    def _head(
-        self,
-        before: Head,
-        *,
-        plan: Plan | None = None,
-        positions: Mapping[tuple[str, int], int] | None = None,
-        batch: _Batch | None = None,
-        modularity: tuple[float, ...] | None = None,
-    ) -> Head:
-        arrivals = [a.arrival for a in plan.admitted] if plan is not None else []
-        observed = [admission.observed_at(a) for a in arrivals if not _is_rejected(a)]
-        events = [
-            to_millis(a.content.document.event_at)
-            for a in arrivals
-            if isinstance(a.content, Upsert)
-        ]
-        totals, counts = before.totals, self._counts
-        documents_now = totals.documents
-        if batch is not None:
-            documents_now += len(batch.inserted) - len(batch.withdrawn)
-        chunks_now = totals.chunks
-        if batch is not None:
-            chunks_now += len(batch.added) - len(batch.removed)
-        return Head(
-            generation=before.generation + 1,
-            committed_at=self._now(),
-            watermark=Millis(max([before.watermark, *events])),
-            newest_arrival=Millis(max([before.newest_arrival, *observed])),
-            positions=before.positions if positions is None else positions,
-            totals=replace(
-                totals,
-                documents=documents_now,
-                chunks=chunks_now,
-                concepts=int(np.count_nonzero(counts.f)),
-                edges=counts.edge_count,
-                frequency_sum=counts.F,
-                weight_sum=counts.W,
-                modularity=totals.modularity if modularity is None else modularity,
-            ),
-        )
+    def _next_head(self) -> Head:
+        """The head of a generation without arrivals."""
+        before = self._generation.head
+        return replace(before, generation=before.generation + 1, committed_at=self._now())
 
     def _publish(
         self,
         generation: Generation,
-        batch: _Batch | None,
+        batch: Batch | None,
         delta: Delta | None,
         hierarchy: Hierarchy | None,
     ) -> None:
         self._generation = generation
         touched = np.zeros(0, np.int32) if delta is None else delta.concepts
-        retracted = [] if batch is None else sorted(batch.retracted)
         change = Change(
             head=generation.head,
             added=batch.builder.segment() if batch is not None and batch.added else None,
-            retracted=np.array(retracted, np.int64),
+            retracted=np.zeros(0, np.int64) if batch is None else batch.retracted_slots(),
             concept_count=generation.next_numbers.concept,
             frequency_of=touched,
             frequency=self._counts.f[touched],
@@ -431,10 +286,6 @@ class Writer:
         return Millis(round(self._clock() * 1000))
 
 
-def _is_rejected(arrival: Arrival) -> bool:
-    return isinstance(arrival.content, Rejected)
-
-
 def _counts_of(snapshot: Snapshot) -> Counts:
     matrix = snapshot.chunk_concepts
     return Counts.build(
@@ -444,20 +295,3 @@ def _counts_of(snapshot: Snapshot) -> Counts:
 
 def _negated(delta: Delta) -> Delta:
     return Delta(delta.concepts, -delta.df, delta.u, delta.v, -delta.dw)
-
-
-def _union(parts: Sequence[Int32Array]) -> Int32Array:
-    return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int32)
-
-
-def _outcomes(plan: Plan, failed: Mapping[str, Rejected]) -> dict[DocumentOutcome, int]:
-    counter = Counter(admitted.outcome for admitted in plan.admitted)
-    for key in failed:
-        counter[plan.final[key].outcome] -= 1
-        counter[DocumentOutcome.REJECTED] += 1
-    return dict(counter)
-
-
-def _reasons(plan: Plan, failed: Mapping[str, Rejected]) -> dict[str, int]:
-    refused = [a.rejected for a in plan.admitted if a.rejected is not None]
-    return dict(Counter(why.reason.value for why in [*refused, *failed.values()]))

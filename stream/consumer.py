@@ -13,8 +13,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from index.report import GenerationReport
 from index.types import Analysis, Arrival, Document, Record, Rejected
-from index.writer import GenerationReport, Writer
+from index.writer import Writer
 from stream.envelope import Envelope
 from stream.errors import SourceUnavailableError
 from stream.message import MessageLimits, decode

@@ -14,9 +14,9 @@ from deploy.assembly import serving, streams, writing
 from deploy.assembly.streams import Origin, Told
 from deploy.errors import UsageError
 from deploy.settings import Settings
+from index.report import GenerationReport
 from index.store.connection import store_path
 from index.view import SnapshotSource
-from index.writer import GenerationReport
 from query.errors import QueryError
 from query.evaluate import EvaluationRow, JudgedQuery, evaluate
 from query.plan import checked

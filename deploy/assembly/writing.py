@@ -14,7 +14,8 @@ from index.analysis.pool import AnalysisPool
 from index.communities.keeper import CommunityKeeper, GroupingSettings
 from index.reindex import ReindexReport
 from index.reindex import reindex as reindex_store
-from index.writer import GenerationReport, Writer
+from index.report import GenerationReport
+from index.writer import Writer
 from stream.consumer import BatchReport, Consumer, ConsumerSettings
 from stream.source import Source
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from deploy.telemetry.logs import logger
 from deploy.telemetry.metrics import Metrics
-from index.writer import GenerationReport
+from index.report import GenerationReport
 from query.service.service import RequestReport, SearchReport
 from stream.consumer import BatchReport
 from stream.feeds.poll import PollReport
@@ -48,6 +48,11 @@ class Telemetry:
         """Count and log work that failed unforeseen; ``unit`` from a closed list."""
         self.metrics.errors.labels(unit).inc()
         self._log.error(f"{unit} failed", error=str(error) or type(error).__name__, exc_info=error)
+
+    def warned(self, unit: str, problem: str) -> None:
+        """Count and log what went wrong and is tried again; ``unit`` from a closed list."""
+        self.metrics.errors.labels(unit).inc()
+        self._log.warning(unit, problem=problem)
 
     def _batch(self, report: BatchReport) -> None:
         metrics, generation = self.metrics, report.generation

@@ -20,8 +20,9 @@ from index.checksums import Sums
 from index.communities.adopt import adopt
 from index.communities.partition import MAX_SIZE, Partition, partition
 from index.communities.pruning import CountArrays, PruningSettings, pruned
+from index.report import GenerationReport
 from index.types import Int32Array
-from index.writer import GenerationReport, Writer
+from index.writer import Writer
 
 _MOST_DEATHS = 3
 """Deaths in a row of the process that finds communities after which something is wrong."""

@@ -13,8 +13,8 @@ from deploy.telemetry import logs
 from deploy.telemetry.metrics import Metrics
 from deploy.telemetry.observe import Telemetry
 from index.admission import DocumentOutcome
+from index.report import GenerationReport
 from index.types import Millis
-from index.writer import GenerationReport
 from query.service.service import RequestReport, SearchReport
 from query.service.status import Operations, StatusReport
 from stream.consumer import BatchReport

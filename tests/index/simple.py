@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from index.analysis.fingerprint import Fingerprint
+from index.report import GenerationReport
 from index.types import (
     Analysis,
     AnalyzedChunk,
@@ -23,7 +24,7 @@ from index.types import (
     Rejected,
     Upsert,
 )
-from index.writer import GenerationReport, Writer
+from index.writer import Writer
 
 FINGERPRINT = Fingerprint("simple", "1", "lines", 1, "hash", 8)
 START = datetime(2026, 11, 2, tzinfo=UTC)

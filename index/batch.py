@@ -1,0 +1,133 @@
+"""The documents of one batch: rows written and removed, and what the rest of a commit needs of it.
+
+Runs inside the writer's transaction. Nothing outside the store changes but the shared names, which
+the writer cuts back when the transaction fails.
+"""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from index.admission import Admitted, Plan
+from index.counts.delta import chunk_delta
+from index.store import dead_letters, documents
+from index.store.changes import record_changes
+from index.store.documents import FormCounts, Withdrawn
+from index.store.load import Names, SegmentBuilder
+from index.store.rows import NextNumbers, int32_blob
+from index.types import Analysis, Delta, Int32Array, Millis, Rejected, Upsert, to_millis
+
+
+@dataclass(slots=True)
+class Batch:
+    """What a transaction gathers on its way; owned by it.
+
+    ``failed``: documents whose analysis was rejected. ``inserted``: the concepts of each document
+    that was written. ``retracted``: slots.
+    """
+
+    builder: SegmentBuilder
+    next_document: int
+    next_chunk: int
+    added: list[Int32Array] = field(default_factory=list)
+    removed: list[Int32Array] = field(default_factory=list)
+    retracted: list[int] = field(default_factory=list)
+    failed: dict[str, Rejected] = field(default_factory=dict)
+    withdrawn: dict[str, Withdrawn] = field(default_factory=dict)
+    inserted: dict[str, Int32Array] = field(default_factory=dict)
+
+    @classmethod
+    def begin(cls, names: Names, dimensions: int, numbers: NextNumbers) -> "Batch":
+        """An empty batch that gives numbers from the next free ones on."""
+        return cls(SegmentBuilder(names, dimensions), numbers.document, numbers.chunk)
+
+    def delta(self) -> Delta:
+        """The signed change of the counts."""
+        return chunk_delta(self.added, self.removed)
+
+    def retracted_slots(self) -> np.ndarray:
+        """int64, sorted."""
+        return np.array(sorted(self.retracted), np.int64)
+
+
+class DocumentWriting:
+    """Writes one batch's documents through one connection, in one transaction."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, names: Names, generation: int, now: Millis
+    ) -> None:
+        self._connection = connection
+        self._names = names
+        self._generation = generation
+        self._now = now
+        self._forms = FormCounts(connection)
+
+    def write(self, plan: Plan, analyses: Mapping[str, Analysis | Rejected], batch: Batch) -> None:
+        """Apply a plan: documents in and out, tombstones, changes and dead letters."""
+        for key, admitted in plan.final.items():
+            content = admitted.arrival.content
+            before = plan.known.get(key)
+            analysis = analyses[key] if isinstance(content, Upsert) else None
+            if isinstance(analysis, Rejected):
+                batch.failed[key] = analysis
+                continue
+            if before is not None and before.number is not None:
+                self._withdraw(key, batch)
+            if analysis is not None:
+                self._insert(admitted, analysis, batch)
+            else:
+                documents.bury(self._connection, admitted, before, self._now)
+        self._forms.flush()
+        record_changes(
+            self._connection,
+            plan,
+            batch.failed,
+            batch.withdrawn,
+            batch.inserted,
+            self._generation,
+        )
+        refused = [(a.arrival.record, a.rejected) for a in plan.admitted if a.rejected is not None]
+        refused += [(plan.final[key].arrival.record, why) for key, why in batch.failed.items()]
+        dead_letters.insert(self._connection, refused, self._now)
+
+    def _withdraw(self, key: str, batch: Batch) -> None:
+        gone = documents.withdraw(self._connection, key, self._forms)
+        batch.withdrawn[key] = gone
+        batch.removed += [chunk.concepts for chunk in gone.chunks]
+        batch.retracted += [chunk.slot for chunk in gone.chunks]
+
+    def _insert(self, admitted: Admitted, analysis: Analysis, batch: Batch) -> None:
+        content = admitted.arrival.content
+        assert isinstance(content, Upsert)  # noqa: S101  the caller has looked
+        document = content.document
+        chunks, title = documents.insert(
+            self._connection,
+            document,
+            analysis,
+            number=batch.next_document,
+            first_slot=batch.next_chunk,
+            position=admitted.arrival.record.position,
+            generation=self._generation,
+            vocabulary=self._names.vocabulary,
+            forms=self._forms,
+        )
+        batch.builder.document(
+            batch.next_document,
+            to_millis(document.event_at),
+            to_millis(document.observed_at),
+            document.source,
+            analysis.lang,
+            int32_blob(title),
+        )
+        for chunk, analyzed in zip(chunks, analysis.chunks, strict=True):
+            batch.builder.chunk(chunk.slot, int32_blob(chunk.concepts), analyzed.vector)
+            batch.added.append(chunk.concepts)
+        batch.inserted[document.id] = _union([chunk.concepts for chunk in chunks])
+        batch.next_document += 1
+        batch.next_chunk += len(chunks)
+
+
+def _union(parts: Sequence[Int32Array]) -> Int32Array:
+    return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int32)

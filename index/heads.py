@@ -1,0 +1,73 @@
+"""What a generation says of itself: its head with its totals, and what became of its records."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from index import admission
+from index.admission import DocumentOutcome, Plan
+from index.batch import Batch
+from index.counts.graph import Counts
+from index.snapshot import Head, Totals
+from index.types import Arrival, Millis, Rejected, Upsert, to_millis
+
+
+def next_head(before: Head, plan: Plan, batch: Batch, counts: Counts, now: Millis) -> Head:
+    """The head of the generation that a batch makes; ``counts`` are those after it."""
+    arrivals = [one.arrival for one in plan.admitted]
+    observed = [admission.observed_at(a) for a in arrivals if not _is_rejected(a)]
+    events = [
+        to_millis(a.content.document.event_at) for a in arrivals if isinstance(a.content, Upsert)
+    ]
+    return Head(
+        generation=before.generation + 1,
+        committed_at=now,
+        watermark=Millis(max([before.watermark, *events])),
+        newest_arrival=Millis(max([before.newest_arrival, *observed])),
+        positions=_positions(before.positions, arrivals),
+        totals=_totals(before.totals, batch, counts),
+    )
+
+
+def _positions(
+    before: Mapping[tuple[str, int], int], arrivals: list[Arrival]
+) -> dict[tuple[str, int], int]:
+    positions = dict(before)
+    for arrival in arrivals:
+        at = arrival.record.position
+        key = (at.topic, at.partition)
+        positions[key] = max(positions.get(key, 0), at.offset + 1)
+    return positions
+
+
+def _totals(before: Totals, batch: Batch, counts: Counts) -> Totals:
+    return replace(
+        before,
+        documents=before.documents + len(batch.inserted) - len(batch.withdrawn),
+        chunks=before.chunks + len(batch.added) - len(batch.removed),
+        concepts=int(np.count_nonzero(counts.f)),
+        edges=counts.edge_count,
+        frequency_sum=counts.F,
+        weight_sum=counts.W,
+    )
+
+
+def _is_rejected(arrival: Arrival) -> bool:
+    return isinstance(arrival.content, Rejected)
+
+
+def outcomes(plan: Plan, failed: Mapping[str, Rejected]) -> dict[DocumentOutcome, int]:
+    """How many records had each outcome; those whose analysis failed count as rejected."""
+    counter = Counter(admitted.outcome for admitted in plan.admitted)
+    for key in failed:
+        counter[plan.final[key].outcome] -= 1
+        counter[DocumentOutcome.REJECTED] += 1
+    return dict(counter)
+
+
+def reasons(plan: Plan, failed: Mapping[str, Rejected]) -> dict[str, int]:
+    """How many records were rejected for each reason."""
+    refused = [a.rejected for a in plan.admitted if a.rejected is not None]
+    return dict(Counter(why.reason.value for why in [*refused, *failed.values()]))

@@ -1,0 +1,23 @@
+"""The report of one generation, which shells turn into metrics and a line of log."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from index.admission import DocumentOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationReport:
+    """What a generation did, for one line of the log and the metrics."""
+
+    generation: int
+    outcomes: Mapping[DocumentOutcome, int] = field(default_factory=dict)
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    chunks_added: int = 0
+    chunks_retracted: int = 0
+    concepts_new: int = 0
+    pairs_changed: int = 0
+    concepts_moved: int = 0
+    documents: int = 0
+    chunks: int = 0
+    seconds: float = 0.0
