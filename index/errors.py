@@ -35,3 +35,7 @@ class SnapshotRetiredError(IndexingError):
 
 class UnknownPartError(IndexingError):
     """The snapshot holds no such part of the concept graph: no such community or concept."""
+
+
+class VectorIndexError(IndexingError):
+    """A vector index cannot be reached or used, or answers nonsense; search goes on without it."""

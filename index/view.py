@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from index.change_log import ChangeColumns
 from index.snapshot import Snapshot
 from index.types import BoolArray, Facet, Float32Array, Int32Array, Int64Array, Millis, Scalar
 
@@ -118,8 +119,17 @@ class View(Protocol):
     def changes(self, since: Millis, until: Millis | None = None) -> Iterator[DocumentChange]:
         """Changes observed in ``[since, until)``, oldest first."""
 
+    def change_columns(self, since: Millis) -> ChangeColumns:
+        """All changes observed from ``since`` on (and perhaps older ones), as they were committed.
+
+        Cheap: shared by all views of a store and read on as generations come.
+        """
+
     def was_deleted(self, document_id: str) -> bool:
         """Whether a tombstone stands for the id."""
+
+    def checksum(self, generation: int) -> str | None:
+        """Checksum of a generation's row in hexadecimal; None where it is not kept, "" for 0."""
 
 
 class SnapshotSource(Protocol):

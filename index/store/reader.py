@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import orjson
 
+from index.change_log import ChangeColumns
 from index.errors import SnapshotRetiredError
 from index.snapshot import Snapshot
+from index.store.change_log import ChangeLog
 from index.store.rows import chunk_id, int32_array
 from index.types import (
     Facet,
@@ -43,8 +45,14 @@ _CHUNK = (
 class StoreView:
     """A ``View`` over one read transaction of a SQLite store."""
 
-    def __init__(self, connection: sqlite3.Connection, snapshot: Snapshot) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        snapshot: Snapshot,
+        changes: ChangeLog | None = None,
+    ) -> None:
         self.snapshot = snapshot
+        self._changes = changes or ChangeLog()
         self._connection = connection
         self._retired = False
 
@@ -185,9 +193,20 @@ class StoreView:
             values = (*row[:6], int32_array(row[6]))
             yield DocumentChange(*values)
 
+    def change_columns(self, since: Millis) -> ChangeColumns:
+        """See ``View.change_columns``."""
+        return self._changes.columns(self._rows, self.snapshot.generation, since)
+
     def was_deleted(self, document_id: str) -> bool:
         """See ``View.was_deleted``."""
         return bool(self._rows("SELECT 1 FROM tombstones WHERE id = ?", (document_id,)))
+
+    def checksum(self, generation: int) -> str | None:
+        """See ``View.checksum``."""
+        if generation == 0:
+            return ""
+        rows = self._rows("SELECT checksum FROM generations WHERE id = ?", (generation,))
+        return rows[0][0].hex() if rows else None
 
 
 def _quoted(term: str) -> str:
