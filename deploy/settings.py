@@ -65,6 +65,18 @@ class Settings(BaseSettings):
         "",
         "Kafka brokers, HOST:PORT separated by commas; empty reads the embedded log.",
     )
+    kafka_lost: Literal["refuse", "skip"] = _setting(
+        "Topic",
+        "refuse",
+        "What to do where retention took records that were not read, or a topic was made anew: "
+        "end with the reason, or go on at the first record still held.",
+    )
+    kafka_group: str = _setting(
+        "Topic",
+        "tidegraph",
+        "Consumer group that the positions are committed for, so that tools show the lag; they "
+        "are never read from there. Empty commits none.",
+    )
     kafka_security: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = _setting(
         "Topic", "PLAINTEXT", "How the brokers are spoken to."
     )

@@ -8,7 +8,7 @@ reader that is busy simply does not poll, and the client holds back what it has 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import Literal, Protocol
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
@@ -16,6 +16,7 @@ from kafka.errors import CorruptRecordError, KafkaError, LogTruncationError, Off
 
 from index.types import Millis, Position, Record
 from stream.errors import PositionLostError, SourceError, SourceUnavailableError
+from stream.kafka_admin import topic_ids
 from stream.kafka_connection import KafkaConnection, translated
 from stream.source import UNREADABLE_HEADER, Partition
 from stream.times import arrival_time
@@ -23,6 +24,18 @@ from stream.times import arrival_time
 _LOOK_SECONDS = 5.0
 """How often ends and partitions are asked for: a fetcher that has stalled still shows its lag."""
 _TRIAL_MS = 1_000
+_ANEW_SECONDS = 60.0
+"""How often it is asked whether the topics are still the same ones."""
+
+
+class Ids(Protocol):
+    """Keeps which topics positions belong to: a name's topic may be another one later."""
+
+    def known(self) -> Mapping[str, str]:
+        """The cluster's id of each topic, as it was last kept."""
+
+    def keep(self, ids: Mapping[str, str]) -> None:
+        """Keep ids for good."""
 
 
 class KafkaSource:
@@ -38,6 +51,7 @@ class KafkaSource:
         topics: Sequence[str],
         *,
         lost: Literal["refuse", "skip"] = "refuse",
+        ids: Ids | None = None,
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
         fetch_bytes: int = 16 * 1024 * 1024,
@@ -48,7 +62,9 @@ class KafkaSource:
             connection: the cluster.
             topics: what to read; each must be there.
             lost: whether a position that retention has passed is an error, or reading goes on at
-                the first record that is still held.
+                the first record that is still held; and likewise for a topic made anew that has
+                grown past the position, where "skip" goes on at the position.
+            ids: by which a topic made anew is told, when reading starts and every minute.
             now: seconds since 1970, for timestamps that cannot be true.
             clock: seconds, for how often ends and partitions are looked at.
             fetch_bytes: about how much is fetched ahead.
@@ -60,15 +76,16 @@ class KafkaSource:
         self._connection = connection
         self._topics = tuple(dict.fromkeys(topics))
         self._lost = lost
+        self._ids = ids
         self._now = now
         self._clock = clock
         self._ends: dict[Partition, int] = {}
         self._next: dict[Partition, int] = {}
-        self._looked = clock()
+        self._looked = self._compared = clock()
         self._fetch_bytes = fetch_bytes
         self._consumer = self._connect()
         try:
-            self.seek({})
+            self._assign(dict.fromkeys(self._discover()))
         except BaseException:
             self.close()
             raise
@@ -79,6 +96,7 @@ class KafkaSource:
 
     def seek(self, positions: Mapping[Partition, int]) -> None:
         """Go to the next offsets to read, each checked against what the cluster holds."""
+        self._compare({topic for topic, _ in positions})
         self._assign({at: positions.get(at) for at in self._discover()})
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
@@ -222,12 +240,29 @@ class KafkaSource:
             )
         return first
 
+    def _compare(self, begun: set[str]) -> None:
+        """Tell a topic that was made anew since the positions in it were kept."""
+        self._compared = self._clock()
+        if self._ids is None:
+            return
+        found, known = topic_ids(self._connection, self._topics), self._ids.known()
+        anew = [t for t in found if t in begun and known.get(t, found[t]) != found[t]]
+        if anew and self._lost == "refuse":
+            raise PositionLostError(
+                f"topic {anew[0]!r} was made anew since it was read: its positions mean other "
+                "records now; index it into a new data directory, or choose to skip what is gone"
+            )
+        if found.items() - known.items():
+            self._ids.keep({**known, **found})
+
     def _look(self) -> None:
         """Now and then ask for ends and new partitions; a server that is away changes nothing."""
         if self._clock() - self._looked < _LOOK_SECONDS:
             return
         self._looked = self._clock()
         with suppress(SourceUnavailableError):
+            if self._clock() - self._compared >= _ANEW_SECONDS:
+                self._compare(set(self._topics))
             found = self._discover()
             if set(found) - set(self._next):
                 # From their beginnings: they were empty while nobody knew them.

@@ -1,24 +1,84 @@
 """Kafka from settings. Imported only where brokers are named: the client's import takes time."""
 
+import json
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from deploy.errors import UsageError
 from deploy.settings import Settings
+from stream.errors import SourceUnavailableError
+from stream.source import Partition
 
 with warnings.catch_warnings():
     # The client reads its protocol by a function that importlib wants to give up.
     warnings.simplefilter("ignore", DeprecationWarning)
     from stream.kafka import KafkaSource
+    from stream.kafka_admin import GroupMarks
     from stream.kafka_connection import KafkaConnection
     from stream.kafka_producer import KafkaProducer
     from stream.tokens import ClientCredentials, FetchedTokens, FileTokens
 
 
+TOPICS_NAME = "topics.json"
+MARK_EVERY = 5.0
+"""Seconds between two commits of positions for those who show the lag."""
+
+
 def source(settings: Settings) -> KafkaSource:
     """The topic of the settings. Raises ``UsageError`` or ``StreamError``."""
-    return KafkaSource(_connection(settings), [settings.topic])
+    return KafkaSource(
+        _connection(settings),
+        [settings.topic],
+        lost=settings.kafka_lost,
+        ids=_IdsFile(settings.data / TOPICS_NAME),
+    )
+
+
+def mark(
+    settings: Settings,
+    positions: Callable[[], Mapping[Partition, int]],
+    stop: threading.Event,
+    failed: Callable[[str], None],
+) -> None:
+    """Commit positions for the group of the settings until it is to stop, and once more then."""
+    marks = GroupMarks(_connection(settings), settings.kafka_group)
+    failures = 0
+    while True:
+        stopping = stop.wait(MARK_EVERY)
+        try:
+            marks.mark(positions())
+            failures = 0
+        except SourceUnavailableError as error:
+            # Brokers find a new group's coordinator only after they were asked once.
+            failures += 1
+            if failures == 2:  # noqa: PLR2004
+                failed(str(error))
+        if stopping:
+            return
+
+
+class _IdsFile:
+    """The ids of topics in a file of the data directory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def known(self) -> Mapping[str, str]:
+        """What the file says; nothing where it is missing or damaged."""
+        try:
+            body = json.loads(self._path.read_text("utf-8"))
+            return {str(name): str(of) for name, of in body.items()}
+        except (OSError, ValueError, AttributeError):
+            return {}
+
+    def keep(self, ids: Mapping[str, str]) -> None:
+        """Write the file anew, whole or not at all."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        new = self._path.with_suffix(".new")
+        new.write_text(json.dumps(dict(ids)), "utf-8")
+        new.replace(self._path)
 
 
 def producer(settings: Settings) -> KafkaProducer:

@@ -156,10 +156,19 @@ await_serving() {
   done
 }
 
+# A process that was just killed may hold its port a moment longer than its name.
+await_free() {
+  local deadline=$((SECONDS + 5))
+  while serving "$PORT"; do
+    [ $SECONDS -lt $deadline ] || fail "port $PORT is taken; choose another with --port"
+    sleep 0.1
+  done
+}
+
 start() {
   if running; then echo "running already, process $(cat "$WORK/pid")"; return; fi
   command -v java >/dev/null || fail "no Java: install version 17 or later (Debian: default-jre-headless)"
-  ! serving "$PORT" || fail "port $PORT is taken; choose another with --port"
+  await_free
   fetch
   configure
   format

@@ -22,6 +22,7 @@ with warnings.catch_warnings():
     import kafka
 
     from stream.kafka import KafkaSource
+    from stream.kafka_admin import GroupMarks
     from stream.kafka_connection import KafkaConnection, create_topic
     from stream.kafka_producer import KafkaProducer
 
@@ -220,22 +221,65 @@ class TestSize:
         ]
 
 
+class Ids:
+    def __init__(self):
+        self.kept = {}
+
+    def known(self):
+        return self.kept
+
+    def keep(self, ids):
+        self.kept = dict(ids)
+
+
+def made_anew(connection, topic):
+    admin = kafka.KafkaAdminClient(bootstrap_servers=list(connection.bootstrap))
+    admin.delete_topics([topic])
+    admin.close()
+    for _ in range(50):
+        if create_topic(connection, topic):
+            return
+        time.sleep(0.1)
+
+
 class TestLost:
     def test_a_topic_made_anew_is_noticed(self, connection, topic):
         publish(connection, topic, [Message(b"k", b"x")] * 5)
-        admin = kafka.KafkaAdminClient(bootstrap_servers=list(connection.bootstrap))
         source = KafkaSource(connection, [topic])
         assert len(drain(source)) == 5
-        admin.delete_topics([topic])
-        admin.close()
-        for _ in range(50):
-            if create_topic(connection, topic):
-                break
-            time.sleep(0.1)
+        made_anew(connection, topic)
         with pytest.raises(PositionLostError, match="beyond its end"):
             read(connection, topic, {(topic, 0): 5})
         with pytest.raises(PositionLostError, match="made anew"):
             self._poll_until_told(source)
+        source.close()
+
+    def test_a_topic_made_anew_that_has_grown_past_the_position_is_noticed(self, connection, topic):
+        publish(connection, topic, [Message(b"k", b"old")] * 3)
+        ids = Ids()
+        assert len(read(connection, topic, ids=ids)) == 3
+        assert len(read(connection, topic, {(topic, 0): 2}, ids=ids)) == 1
+        made_anew(connection, topic)
+        publish(connection, topic, [Message(b"k", b"new")] * 9)
+        with pytest.raises(PositionLostError, match="was made anew since it was read"):
+            read(connection, topic, {(topic, 0): 3}, ids=ids)
+        assert len(read(connection, topic, {(topic, 0): 3}, ids=ids, lost="skip")) == 6
+        # Now the new one is the known one; and where nothing was read there is nothing to lose.
+        assert len(read(connection, topic, {(topic, 0): 3}, ids=ids)) == 6
+        ids.kept = {topic: "another"}
+        assert len(read(connection, topic, ids=ids)) == 9
+
+    def test_a_topic_made_anew_while_it_is_read_is_noticed_within_a_minute(self, connection, topic):
+        publish(connection, topic, [Message(b"k", b"old")] * 3)
+        fake = FakeTime()
+        source = KafkaSource(connection, [topic], ids=Ids(), clock=fake.clock)
+        source.seek({})
+        assert len(drain(source)) == 3
+        made_anew(connection, topic)
+        publish(connection, topic, [Message(b"k", b"new")] * 9)
+        fake.now += 61
+        with pytest.raises(PositionLostError, match="made anew"):
+            source.poll(1, 0.2)
         source.close()
 
     def test_records_that_retention_took_are_told(self, connection, topic):
@@ -274,6 +318,34 @@ def test_partitions_that_are_added_are_found(connection, topic):
     assert len(source.partitions()) == 4
     assert len({record.position for record in records}) == 20
     source.close()
+
+
+def marked(marks, positions):
+    """The first time, the brokers still have to find a coordinator for the group."""
+    for _ in range(50):
+        try:
+            return marks.mark(positions)
+        except SourceUnavailableError:
+            time.sleep(0.2)
+    return marks.mark(positions)
+
+
+def test_positions_are_marked_for_a_group_that_nobody_is_in(connection, topic):
+    publish(connection, topic, [Message(b"k", b"x")] * 5)
+    marks = GroupMarks(connection, "lag-of-ours")
+    assert marked(marks, {(topic, 0): 3}) == 1
+    assert marks.mark({(topic, 0): 3}) == 0
+    admin = kafka.KafkaAdminClient(bootstrap_servers=list(connection.bootstrap))
+    try:
+        held = admin.list_group_offsets({"lag-of-ours": None})["lag-of-ours"]
+        assert held[kafka.TopicPartition(topic, 0)].offset == 3
+        admin.delete_groups(["lag-of-ours"])
+    finally:
+        admin.close()
+    (port,) = free_ports(1)
+    nowhere = KafkaConnection((f"127.0.0.1:{port}",), timeout=1.0)
+    with pytest.raises(SourceUnavailableError):
+        GroupMarks(nowhere, "lag-of-ours").mark({(topic, 0): 3})
 
 
 def test_no_consumer_group_is_left_behind(connection, topic):
