@@ -7,7 +7,7 @@ BENCH := $(if $(ONLY),--only $(ONLY))
 INPUTS := pyproject.toml constraints.txt deploy/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench clean
+.PHONY: help setup demo test check format bench pictures clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,6 +31,9 @@ format: $(VENV)/.ready-check ## put the code into its format
 
 bench: $(VENV)/.ready-test ## the figures: make bench [ONLY=pipeline]
 	@$(BIN)/python -m tests.bench $(BENCH) $(ARGS)
+
+pictures: $(VENV)/.ready-test ## the pictures of the documentation, by Chromium
+	@$(BIN)/python -m tests.pictures $(ARGS)
 
 clean: ## what was built, but not the environment
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from index.change_log import ChangeColumns, columns_of
 from index.communities.hierarchy import Hierarchy
 from index.segment import Segment
 from index.snapshot import Head, Labels, Snapshot, Totals
@@ -136,6 +137,10 @@ def snapshot_of(items: Sequence[Item], generation: int) -> Snapshot:
     )
 
 
+def _named(change: DocumentChange) -> np.ndarray:
+    return np.zeros(0, np.int32) if change.concepts is None else change.concepts
+
+
 @dataclass
 class FakeIndex:
     """A view and its source in one; ``grow`` makes the next generation."""
@@ -178,6 +183,9 @@ class FakeIndex:
         places = [n for n, item in enumerate(self.items) if item.id == document_id]
         return self._stored(places[0]) if places else None
 
+    def documents_named(self, ids: Sequence[str]) -> dict[str, StoredDocument]:
+        return {name: found for name in ids if (found := self.document(name)) is not None}
+
     def document_chunks(self, number: int) -> list[StoredChunk]:
         text = self.items[number].text
         return [StoredChunk(number, f"{number:032x}", number, 0, 0, len(text), text)]
@@ -195,6 +203,12 @@ class FakeIndex:
     def changes(self, since: Millis, until: Millis | None = None) -> Iterator[DocumentChange]:
         end = NOW + 1 if until is None else until
         yield from (change for change in self.withdrawn if since <= change.observed_at < end)
+
+    def change_columns(self, since: Millis) -> ChangeColumns:
+        return columns_of(
+            (c.generation, c.document_id, c.kind, c.observed_at, c.event_at, c.source, _named(c))
+            for c in self.withdrawn
+        )
 
     def was_deleted(self, document_id: str) -> bool:
         return any(change.document_id == document_id for change in self.withdrawn)
