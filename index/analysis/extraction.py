@@ -6,8 +6,10 @@ from typing import Protocol
 from index.analysis.concepts import phrase_mentions
 from index.analysis.identifiers import identifier_spans
 from index.analysis.phrases import Phrase, PhraseFinder
-from index.analysis.plain import plain_mentions
+from index.analysis.plain import plain_writing
+from index.analysis.scripts import is_unspaced
 from index.analysis.tagging import TaggedText, Tagger
+from index.analysis.unspaced import unspaced_mentions
 from index.types import ConceptKey, ConceptKind, Mention
 
 _PHRASES_KEPT = 100_000
@@ -64,7 +66,7 @@ class EnglishExtractor:
 
 
 class PlainExtractor:
-    """Stop words and capitals, for a language without a tagger."""
+    """What the writing of a language tells, where no tagger reads it."""
 
     def __init__(self, lang: str) -> None:
         self._lang = lang
@@ -73,10 +75,14 @@ class PlainExtractor:
         """For each text its concepts in order of appearance, repetitions included."""
         found: list[list[Mention]] = []
         for text in texts:
-            spans = identifier_spans(text)
-            identifiers = [identifier(text[start:end]) for start, end in spans]
-            found.append([*identifiers, *plain_mentions(text, self._lang)])
+            identifiers = [identifier(text[start:end]) for start, end in identifier_spans(text)]
+            found.append([*identifiers, *self._of(text)])
         return found
+
+    def _of(self, text: str) -> list[Mention]:
+        if is_unspaced(self._lang):
+            return unspaced_mentions(text, self._lang)
+        return plain_writing(self._lang).mentions(text)
 
 
 def identifier(written: str) -> Mention:

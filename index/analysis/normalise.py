@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from index.analysis.lexicon import pairs, phrases, words
 
-VERSION = 1
+VERSION = 2
 """Raise with every change of a rule or a list that can change an analysis."""
 
 _KEEP_S = words("keep_s")

@@ -1,0 +1,58 @@
+"""What letters tell: which marks belong to a word, which scripts put no space between words."""
+
+import re
+import sys
+import unicodedata
+from functools import cache
+
+JOINERS = "\u200c\u200d"
+"""Zero-width non-joiner and joiner: inside a word of Persian, Urdu and the scripts of India."""
+
+_UNSPACED_RANGES = (
+    ("\u0e00", "\u0eff"),  # Thai, Lao
+    ("\u1000", "\u109f"),  # Myanmar
+    ("\u1780", "\u17ff"),  # Khmer
+    ("\u3041", "\u30ff"),  # kana
+    ("\u3400", "\u9fff"),  # ideographs
+    ("\uf900", "\ufaff"),
+    ("\uff66", "\uff9f"),
+    ("\U00020000", "\U0003ffff"),
+)
+UNSPACED = "".join(f"{low}-{high}" for low, high in _UNSPACED_RANGES)
+"""Inside of a character class: letters of scripts that put no space between words."""
+
+_UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue", "wuu", "lzh"})
+
+
+def is_unspaced(lang: str) -> bool:
+    """Whether a language is written without spaces between words."""
+    return lang in _UNSPACED_LANGUAGES
+
+
+@cache
+def marks() -> str:
+    r"""Inside of a character class: the combining marks, which no ``\w`` matches."""
+    numbers = [
+        n
+        for n in range(0x300, min(sys.maxunicode, 0x1FFFF))
+        if unicodedata.category(chr(n))[0] == "M"
+    ]
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return "".join(chr(low) if low == high else f"{chr(low)}-{chr(high)}" for low, high in runs)
+
+
+@cache
+def word_pattern() -> re.Pattern[str]:
+    """A word (with marks, joiners, inner apostrophes and hyphens), a number, or one other sign.
+
+    The group ``word`` or ``number`` tells which; names joined by a slash are one word, as in
+    "GNU/Linux". Line breaks are signs.
+    """
+    letter = rf"(?:[^\W_]+|[{marks()}{JOINERS}]+)"
+    word = rf"[^\W\d_]{letter}*(?:['\u2019\u00b7-]{letter}+|/(?=[A-Z]){letter}+)*"
+    return re.compile(rf"(?P<word>{word})|(?P<number>\d[\w.,]*)|[^\w\s]|\n")
