@@ -44,6 +44,8 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
         "description": _STREAM,
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     },
+    400: {**PROBLEMS[422], "description": "The body cannot be read as JSON at all"},
+    408: {**PROBLEMS[422], "description": "The body did not arrive in time"},
     413: {**PROBLEMS[422], "description": "The body is too large"},
 }
 

@@ -1,6 +1,6 @@
 """Documents: what arrived, newest first, and one document whole."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
@@ -8,14 +8,17 @@ from index.analysis.sentences import sentence_spans
 from index.view import StoredDocument, View
 from query.service.models import JsonScalar, Model, Moment, when
 from query.service.problems import ProblemError
-from query.service.reading import PROBLEMS, ReaderGiven, ServiceGiven
+from query.service.reading import TAGGED, ReaderGiven, ServiceGiven
 
-router = APIRouter(prefix="/v1/documents", tags=["documents"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1/documents", tags=["documents"], responses=TAGGED)
 
 OPENING = 240
 """Characters of a text that a list shows."""
 LONGEST_CURSOR = 18
 """Digits that a number of the store can have."""
+CURSOR_SCHEMA: dict[str, Any] = {
+    "anyOf": [{"type": "string", "pattern": f"^[0-9]{{1,{LONGEST_CURSOR}}}$"}]
+}
 
 
 class DocumentItem(Model):
@@ -81,7 +84,10 @@ class DocumentWhole(Model):
 def list_documents(
     reader: ReaderGiven,
     service: ServiceGiven,
-    cursor: Annotated[str | None, Query(description="`next` of the page before")] = None,
+    cursor: Annotated[
+        str | None,
+        Query(description="`next` of the page before", json_schema_extra=CURSOR_SCHEMA),
+    ] = None,
     limit: Annotated[int, Query(ge=1, description="How many; bounded by the service")] = 20,
     source: Annotated[str | None, Query(description="Only this source")] = None,
 ) -> DocumentList:

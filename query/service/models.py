@@ -10,7 +10,7 @@ from typing import Annotated, Any, overload
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
 from index.types import from_millis
-from query.service.times import MOMENT
+from query.service.times import MOMENT, MOMENT_OR_NULL_SCHEMA
 from query.types import Mode, Outcome, Stopped, TimeAxis
 
 
@@ -43,6 +43,14 @@ Identifier = Annotated[str, BeforeValidator(str)]
 JsonScalar = str | int | float | bool | None
 
 
+def _whole(value: Any) -> Any:
+    """1.0 as 1: JSON does not tell them apart, and a schema calls both an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WholeNumber = Annotated[StrictInt, BeforeValidator(_whole)]
+
+
 class Model(BaseModel):
     """Base of the responses: built from the frozen types by attribute."""
 
@@ -66,14 +74,22 @@ class SearchRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     question: str = Field(description="The question, in any language", min_length=1)
-    budget: StrictInt | None = Field(
+    budget: WholeNumber | None = Field(
         default=None,
         description="Relevance tests that may be spent; the service's default when left out",
         json_schema_extra={"minimum": 1},
     )
     mode: Mode = Field(default=Mode.LAZY, description="The method, or a baseline beside it")
-    since: str | None = Field(default=None, description=f"First moment: {MOMENT}")
-    until: str | None = Field(default=None, description=f"First moment after: {MOMENT}")
+    since: str | None = Field(
+        default=None,
+        description=f"First moment: {MOMENT}",
+        json_schema_extra=MOMENT_OR_NULL_SCHEMA,
+    )
+    until: str | None = Field(
+        default=None,
+        description=f"First moment after: {MOMENT}",
+        json_schema_extra=MOMENT_OR_NULL_SCHEMA,
+    )
     time: TimeAxis = Field(
         default=TimeAxis.EVENT, description="The time that since and until speak of"
     )

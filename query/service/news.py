@@ -26,12 +26,12 @@ from query.service.models_news import (
     TimeRowModel,
     TimeseriesModel,
 )
-from query.service.reading import PROBLEMS, ReaderGiven, ServiceGiven
+from query.service.reading import TAGGED, ReaderGiven, ServiceGiven
 from query.service.story import tell, timelines
-from query.service.times import MOMENT, moment, span
+from query.service.times import LENGTH_PATTERN, MOMENT, MOMENT_SCHEMA, moment, span
 from query.types_news import CommunityBrief
 
-router = APIRouter(prefix="/v1", tags=["news"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1", tags=["news"], responses=TAGGED)
 
 FEWEST_SCANNED = 500
 """Keys looked at for a prefix, so that the most frequent of them can come first."""
@@ -41,8 +41,20 @@ MOST_ROWS = 2_000
 """Intervals that one time series may have."""
 
 Limit = Annotated[int, Query(ge=1, description="How many; bounded by the service")]
-Since = Annotated[str, Query(description=f"First moment of arrival: {MOMENT}")]
-Until = Annotated[str | None, Query(description=f"First moment after: {MOMENT}; now if left out")]
+Since = Annotated[
+    str, Query(description=f"First moment of arrival: {MOMENT}", json_schema_extra=MOMENT_SCHEMA)
+]
+Until = Annotated[
+    str | None,
+    Query(
+        description=f"First moment after: {MOMENT}; now if left out",
+        json_schema_extra=MOMENT_SCHEMA,
+    ),
+]
+Recent = Annotated[
+    str,
+    Query(description=f"Growth counts arrivals since: {MOMENT}", json_schema_extra=MOMENT_SCHEMA),
+]
 
 
 class Order(StrEnum):
@@ -79,7 +91,13 @@ def timeseries(
     reader: ReaderGiven,
     service: ServiceGiven,
     concept: Annotated[str, Query(description="The key or name of a concept")],
-    interval: Annotated[str, Query(description="Length of a row: 15m, 1h, 1d, 1w")] = "1d",
+    interval: Annotated[
+        str,
+        Query(
+            description="Length of a row: 15m, 1h, 1d, 1w",
+            json_schema_extra={"pattern": LENGTH_PATTERN},
+        ),
+    ] = "1d",
     since: Since = "30d",
     until: Until = None,
 ) -> TimeseriesModel:
@@ -108,7 +126,7 @@ def list_communities(
     service: ServiceGiven,
     level: Annotated[int, Query(ge=0, description="0 for C0, the widest")] = 0,
     order: Order = Order.SIZE,
-    since: Annotated[str, Query(description=f"Growth counts arrivals since: {MOMENT}")] = "24h",
+    since: Recent = "24h",
     limit: Limit = 20,
 ) -> CommunityListModel:
     """List the largest or the fastest growing communities of a level, with their concepts."""
@@ -134,7 +152,7 @@ def get_community(
     reader: ReaderGiven,
     service: ServiceGiven,
     community: Annotated[str, Path(description="The id of a community")],
-    since: Annotated[str, Query(description=f"Growth counts arrivals since: {MOMENT}")] = "24h",
+    since: Recent = "24h",
     documents: Annotated[int, Query(ge=1, le=1000, description="Documents told at most")] = 50,
 ) -> CommunityStoryModel:
     """Tell one community: concepts, documents by time, sources, edits, withdrawals, parts."""

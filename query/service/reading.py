@@ -22,6 +22,12 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 """The problems that every route below ``/v1`` may answer with."""
 
+TAGGED: dict[int | str, dict[str, Any]] = {
+    **PROBLEMS,
+    304: {"description": "Nothing has changed since the response of that entity tag"},
+}
+"""The same with the answer to ``If-None-Match``, for routes that read a generation."""
+
 
 class NotModified(Exception):  # noqa: N818  an answer, not an error
     """What the client has is what the generation would give."""

@@ -1,7 +1,9 @@
 """Moments as clients write them."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from index.types import Millis, to_millis
 from query.errors import BadFilterError
@@ -12,6 +14,18 @@ _SPAN = re.compile(r"(\d{1,6})([smhdw])\Z")
 EARLIEST = to_millis(datetime(1, 1, 2, tzinfo=UTC))
 LATEST = to_millis(datetime(9999, 12, 30, tzinfo=UTC))
 """Moments beyond these bounds count as the bounds: they can be written in every time zone."""
+
+SPAN_PATTERN = "^[0-9]{1,6}[smhdw]$"
+LENGTH_PATTERN = "^[1-9][0-9]{0,5}[smhdw]$"
+"""A span that is not empty."""
+_FORMS: tuple[Mapping[str, str], ...] = (
+    {"type": "string", "pattern": SPAN_PATTERN},
+    {"type": "string", "format": "date-time"},
+    {"type": "string", "format": "date"},
+)
+MOMENT_SCHEMA: dict[str, Any] = {"anyOf": list(_FORMS)}
+"""What a moment may look like, for the schema; ``moment`` reads more of ISO 8601 than this."""
+MOMENT_OR_NULL_SCHEMA: dict[str, Any] = {"anyOf": [*_FORMS, {"type": "null"}]}
 
 MOMENT = "ISO 8601 (UTC where it names no zone), or a span before now such as 90m, 24h, 7d, 2w"
 
