@@ -59,7 +59,8 @@ def question(subquery: Subquery, chunks: Numbered) -> Prompt:
         }
         for number, chunk in chunks.items()
     ]
-    return Prompt(_SYSTEM, f"Question: {subquery.text}\n\n{quoted(material)}", Ratings)
+    user = f"Question: {subquery.text}\n\n{quoted(material)}"
+    return Prompt(_SYSTEM, user, Ratings, 100 + 100 * len(chunks))
 
 
 def verdicts(text: str, subquery: Subquery, chunks: Numbered) -> dict[int, Verdict]:

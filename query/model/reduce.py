@@ -54,7 +54,7 @@ class Reduced:
 def question(text: str, claims: Sequence[Claim]) -> Prompt:
     """The call that reduces claims to an answer."""
     material = [{"claim": n, "text": claim.text} for n, claim in enumerate(claims, start=1)]
-    return Prompt(_SYSTEM, f"Question: {text}\n\n{quoted(material)}", Sentences)
+    return Prompt(_SYSTEM, f"Question: {text}\n\n{quoted(material)}", Sentences, 2000)
 
 
 def reduced(reply: str, claims: Sequence[Claim]) -> Reduced | None:

@@ -4,12 +4,12 @@ import json
 import re
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from query.model.client import ModelClient, ModelSettings
 
-NAMES = {"refinement": "refine", "ratings": "test", "sentences": "answer"}
+STAGES = {"You prepare": "refine", "You judge": "test", "You answer": "answer"}
 
 
 class Call:
@@ -18,12 +18,12 @@ class Call:
     def __init__(self, body):
         self.body = body
         self.system, self.user = (message["content"] for message in body["messages"])
-        schema = body["response_format"]["json_schema"]
-        self.stage, self.schema, self.strict = (
-            NAMES[schema["name"]],
-            schema["schema"],
-            schema["strict"],
-        )
+        self.stage = next(stage for words, stage in STAGES.items() if words in self.system)
+        self.form = body.get("response_format", {}).get("type", "plain")
+
+    @property
+    def schema(self):
+        return self.body["response_format"]["json_schema"]["schema"]
 
     @property
     def quoted(self):
@@ -52,7 +52,14 @@ def good(call, word="strike"):
 
 
 class StatusError(Exception):
-    """What a script raises to answer with a status."""
+    """What a script raises to answer with a status, and perhaps words."""
+
+
+class Endless:
+    """What a script returns for a body that does not end."""
+
+    def __init__(self, piece, pause=0.0):
+        self.piece, self.pause = piece, pause
 
 
 def completion(content, **message):
@@ -64,6 +71,29 @@ def completion(content, **message):
         }],
         "usage": {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13},
     }  # fmt: skip
+
+
+def streamed(content, usage):
+    """The events of a streamed reply: three pieces, then perhaps the tokens."""
+    third = len(content) // 3 + 1
+    for at in range(0, len(content), third):
+        delta = {"index": 0, "finish_reason": None, "delta": {"content": content[at : at + third]}}
+        yield {"object": "chat.completion.chunk", "choices": [delta]}
+    yield {"choices": [{"index": 0, "finish_reason": "stop", "delta": {}}]}
+    if usage:
+        yield {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 3}}
+
+
+def page_of(said, body):
+    """Kind and bytes of what a script said; text and plain objects are streamed."""
+    if isinstance(said, bytes):
+        return "text/html", said
+    if isinstance(said, dict) and ("choices" in said or "error" in said):
+        return "application/json", json.dumps(said).encode()
+    content = said if isinstance(said, str) else json.dumps(said)
+    events = streamed(content, body.get("stream_options"))
+    lines = [f"data: {json.dumps(event)}\n\n" for event in events]
+    return "text/event-stream", "".join([*lines, "data: [DONE]\n\n"]).encode()
 
 
 @contextmanager
@@ -79,26 +109,34 @@ def served(script):
             status = 200
             try:
                 said = script(call)
-                if isinstance(said, str):
-                    said = completion(said)
-                elif isinstance(said, dict) and "choices" not in said:
-                    said = completion(json.dumps(said))
             except StatusError as wrong:
-                status, said = wrong.args[0], {"error": {"message": "no"}}
-            page = said if isinstance(said, bytes) else json.dumps(said).encode()
+                status, words = (*wrong.args, "no")[:2]
+                said = {"error": {"message": words}}
             self.send_response(status)
-            kind = "text/html" if isinstance(said, bytes) else "application/json"
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(page)))
             if status == 429:
                 self.send_header("Retry-After", "0.01")
+            with suppress(OSError):
+                self.send_endless(said) if isinstance(said, Endless) else self.send_page(said, body)
+
+        def send_page(self, said, body):
+            kind, page = page_of(said, body)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(page)))
             self.end_headers()
             self.wfile.write(page)
+
+        def send_endless(self, said):
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            while True:
+                self.wfile.write(said.piece)
+                time.sleep(said.pause)
 
         def log_message(self, *_):
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:

@@ -52,7 +52,8 @@ def test_a_model_refines_tests_and_words_the_answer():
     first = "".join(f"[{n}]" for n in answer.claims[0].citations)
     assert answer.text == f"They accepted. {first}"
     assert all("strike" in claim.text for claim in answer.claims)
-    assert all(call.strict and not call.schema["additionalProperties"] for call in calls)
+    assert all(call.form == "json_schema" for call in calls)
+    assert not any(call.schema["additionalProperties"] for call in calls)
 
 
 def test_the_first_event_comes_before_the_model_is_asked():
