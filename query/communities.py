@@ -1,6 +1,10 @@
 """From a chunk ranking to the groups that the search walks over: communities, best first."""
 
+from dataclasses import dataclass
+from itertools import pairwise
+
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from index.communities.hierarchy import Hierarchy
 from index.types import Float64Array, Int64Array
@@ -17,13 +21,7 @@ def homes(graph: SearchGraph, rows: Int64Array, level: int, count: int) -> Int64
     A chunk's affinity to a community is the summed idf of the concepts that they share; equal
     affinities go to the smaller id.
     """
-    result = np.full((len(rows), count), NONE, np.int64)
-    chosen = graph.chunks[rows]
-    owner = np.repeat(np.arange(len(rows)), np.diff(chosen.indptr))
-    owner, community, _, place = _by_affinity(graph, owner, chosen.indices, level)
-    kept = place < count
-    result[owner[kept], place[kept]] = community[kept]
-    return result
+    return _homes(graph, graph.chunks[rows], level, count)[0]
 
 
 def strongest(
@@ -33,32 +31,25 @@ def strongest(
 
     ``owner`` int64[n] numbers the owner (below ``owners``) of each of ``concepts`` int64[n].
     """
-    owner, community, affinity, place = _by_affinity(graph, owner, concepts, level)
-    best, strength = np.full(owners, NONE, np.int64), np.zeros(owners, np.float64)
-    best[owner[place == 0]] = community[place == 0]
-    strength[owner[place == 0]] = affinity[place == 0]
+    order = np.argsort(owner, kind="stable")
+    offsets = np.searchsorted(owner[order], np.arange(owners + 1))
+    ones = np.ones(len(owner), np.float32)
+    lists = csr_matrix((ones, concepts[order], offsets), shape=(owners, len(graph.idf)))
+    best, strength = _homes(graph, lists, level, 1)
+    return best[:, 0], strength[:, 0]
+
+
+def _homes(
+    graph: SearchGraph, lists: csr_matrix, level: int, count: int
+) -> tuple[Int64Array, Float64Array]:
+    """Communities and affinities, [lists, count] both, of the concepts that each row lists."""
+    from query.kernels import strongest_few  # noqa: PLC0415  numba takes a while to import
+
+    shape = (lists.shape[0], count)
+    best, strength = np.empty(shape, np.int64), np.empty(shape, np.float64)
+    offsets, concepts = lists.indptr.astype(np.int64), lists.indices.astype(np.int32)
+    strongest_few(offsets, concepts, graph.memberships[level], graph.idf, best, strength)
     return best, strength
-
-
-def _by_affinity(
-    graph: SearchGraph, owner: Int64Array, concepts: Int64Array, level: int
-) -> tuple[Int64Array, Int64Array, Float64Array, Int64Array]:
-    """Owner, community, affinity and place (0 the best) of every pair with any affinity."""
-    community = graph.memberships[level][concepts]
-    held = community != NONE
-    owner, community = owner[held], community[held]
-    weight = graph.idf[concepts[held]].astype(np.float64)
-    order = np.lexsort((community, owner))
-    owner, community, weight = owner[order], community[order], weight[order]
-    changed = np.diff(owner, prepend=-1).astype(np.bool_)
-    starts = np.flatnonzero(changed | np.diff(community, prepend=-1).astype(np.bool_))
-    affinity = np.add.reduceat(weight, starts) if len(starts) else weight
-    owner, community = owner[starts], community[starts]
-    order = np.lexsort((community, -affinity, owner))
-    owner, community, affinity = owner[order], community[order], affinity[order]
-    firsts = np.flatnonzero(np.diff(owner, prepend=-1))
-    place = np.arange(len(owner)) - np.repeat(firsts, np.diff(firsts, append=len(owner)))
-    return owner, community, affinity, place
 
 
 def group(graph: SearchGraph, ranked: Int64Array, settings: LazySettings) -> Groups:
@@ -69,37 +60,71 @@ def group(graph: SearchGraph, ranked: Int64Array, settings: LazySettings) -> Gro
         ranked: Chunk rows, best first.
         settings: ``homes`` and ``best_of``.
     """
-    slots = graph.snapshot.slots[ranked].tolist()
-    chunks: dict[int, list[int]] = {}
-    places: dict[int, list[int]] = {}
-    level_of: dict[int, int] = {}
-    homeless = np.ones(len(ranked), np.bool_)
-    for level in range(len(graph.memberships)):
-        table = homes(graph, ranked, level, settings.homes)
-        if level == 0:
-            homeless = table[:, 0] == NONE
-        for place, row in enumerate(table.tolist()):
-            for community in row:
-                if community != NONE:
-                    chunks.setdefault(community, []).append(slots[place])
-                    places.setdefault(community, []).append(place)
-                    level_of[community] = level
-    alone = np.flatnonzero(homeless).tolist()
-    if alone:
-        chunks[ROOT] = [slots[place] for place in alone]
-        places[ROOT] = alone
-        level_of[ROOT] = NONE
-    order = _best_first(places, settings.best_of)
-    below = _children(graph, [community for community in chunks if community != ROOT])
-    first = [community for community in order if level_of[community] <= 0]
-    return Groups(slots, chunks, order, below, level_of, first)
+    lists = graph.chunks[ranked]
+    tables = [
+        _homes(graph, lists, level, settings.homes)[0] for level in range(len(graph.memberships))
+    ]
+    homeless = tables[0][:, 0] == NONE if tables else np.ones(len(ranked), np.bool_)
+    # Whatever is nowhere at C0 is in the group of level -1; what is nowhere below is in none.
+    alone = np.where(homeless, ROOT, NONE)[:, None]
+    communities = [alone.ravel(), *(table.ravel() for table in tables)]
+    places = [np.arange(table.size) // table.shape[1] for table in (alone, *tables)]
+    levels = [np.full(table.size, at - 1) for at, table in enumerate((alone, *tables))]
+    held = _Held.of(*(np.concatenate(parts) for parts in (communities, places, levels)))
+    slots = graph.snapshot.slots[ranked]
+    order = held.best_first(settings.best_of).tolist()
+    ids = held.ids.tolist()
+    level_of = dict(zip(ids, held.level.tolist(), strict=True))
+    return Groups(
+        ranked=slots.tolist(),
+        chunks=dict(zip(ids, held.each(slots), strict=True)),
+        order={community: rank for rank, community in enumerate(order)},
+        children=_children(graph, held.ids[held.ids != ROOT]),
+        level=level_of,
+        first=[community for community in order if level_of[community] <= 0],
+    )
 
 
-def _children(graph: SearchGraph, communities: list[int]) -> dict[int, list[int]]:
-    """Of some communities the children that are among them, ascending."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    """The places of ranked chunks by community, each community's together and ascending.
+
+    ``ids`` int64[k], ascending, and ``level`` int64[k]; the places of ``ids[i]`` are
+    ``place[bounds[i] : bounds[i + 1]]``.
+    """
+
+    ids: Int64Array
+    level: Int64Array
+    bounds: Int64Array
+    place: Int64Array
+
+    @classmethod
+    def of(cls, community: Int64Array, place: Int64Array, level: Int64Array) -> "_Held":
+        """From one entry for each community of each chunk, -1 for none."""
+        some = np.flatnonzero(community != NONE)
+        order = some[np.lexsort((place[some], community[some]))]
+        firsts = np.flatnonzero(np.diff(community[order], prepend=NONE))
+        ids, bounds = community[order[firsts]], np.append(firsts, len(order))
+        return cls(ids, level[order[firsts]], bounds, place[order])
+
+    def each(self, slots: Int64Array) -> list[list[int]]:
+        """The slots of each community's chunks, given those of all ranked chunks."""
+        held, bounds = slots[self.place].tolist(), self.bounds.tolist()
+        return [held[start:end] for start, end in pairwise(bounds)]
+
+    def best_first(self, best_of: int) -> Int64Array:
+        """The ids by the sum of the reciprocal ranks of their best chunks, equal ones by id."""
+        sizes = np.diff(self.bounds)
+        within = np.arange(len(self.place)) - np.repeat(self.bounds[:-1], sizes)
+        counted = np.where(within < best_of, 1 / (1 + self.place), 0)
+        worth = np.bincount(np.repeat(np.arange(len(sizes)), sizes), counted, len(sizes))
+        return self.ids[np.lexsort((self.ids, -worth))]
+
+
+def _children(graph: SearchGraph, ids: Int64Array) -> dict[int, list[int]]:
+    """Of some communities, ascending, the children that are among them, ascending."""
     hierarchy = graph.snapshot.hierarchy
-    below: dict[int, list[int]] = {community: [] for community in communities}
-    ids = np.sort(np.array(communities, np.int64))
+    below: dict[int, list[int]] = {community: [] for community in ids.tolist()}
     parents = hierarchy.parent[np.searchsorted(hierarchy.ids, ids)]
     for community, parent in zip(ids.tolist(), parents.tolist(), strict=True):
         if parent in below:
@@ -107,23 +132,13 @@ def _children(graph: SearchGraph, communities: list[int]) -> dict[int, list[int]
     return below
 
 
-def _best_first(places: dict[int, list[int]], best_of: int) -> dict[int, int]:
-    """Each community's rank, by the sum of the reciprocal ranks of its best chunks."""
-    worth = {
-        community: sum(1 / (1 + place) for place in held[:best_of])
-        for community, held in places.items()
-    }
-    ranked = sorted(worth, key=lambda community: (-worth[community], community))
-    return {community: rank for rank, community in enumerate(ranked)}
-
-
 def main_home(graph: SearchGraph, rows: Int64Array, level: int) -> Int64Array:
     """int64[len(rows)]: each chunk's community of the highest affinity, or the root.
 
     At ``level``, or where the chunk has none there, at the deepest level above.
     """
-    found = np.full(len(rows), ROOT, np.int64)
+    found, lists = np.full(len(rows), ROOT, np.int64), graph.chunks[rows]
     for above in range(min(level + 1, len(graph.memberships))):
-        best = homes(graph, rows, above, 1)[:, 0]
+        best = _homes(graph, lists, above, 1)[0][:, 0]
         found = np.where(best == NONE, found, best)
     return found

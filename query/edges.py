@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from index.types import Float32Array, Int32Array, Int64Array
@@ -17,38 +18,55 @@ class Edges:
     Two thirds of all concepts are named by one chunk alone: what a walk sends there comes back to
     the same chunk, so they need no column. That keeps a walk's vectors short.
 
-    ``shared`` int64[k]: the concepts that tie chunks together, ascending. ``matrix``
-    float32[rows, k]: their edges, 1 for a chunk that names one, more under a title that does.
-    ``degree`` float32[k]: the edges of each together. ``alone_row`` int64[concepts]: for every
-    other concept the one row that names it, -1 for none; ``alone_weight`` float32[concepts].
+    ``shared`` int64[k]: the concepts that tie chunks together, ascending; the columns. The edges
+    of chunk row r are ``columns[offsets[r] : offsets[r + 1]]``, with ``weights``: 1 for a chunk
+    that names the concept, more under a title that does. ``offsets`` int32[rows + 1], ``columns``
+    uint32[edges], ``weights`` float32[edges]. ``degree`` float32[k]: the weights of each column
+    together. ``alone_row`` int64[concepts]: for every other concept the one row that names it, -1
+    for none; ``alone_weight`` float32[concepts].
     """
 
     shared: Int64Array
-    matrix: csr_matrix
+    offsets: Int32Array
+    columns: NDArray[np.uint32]
+    weights: Float32Array
     degree: Float32Array
     alone_row: Int64Array
     alone_weight: Float32Array
 
     def passing(self, hub: float) -> Float32Array:
         """float32[k]: what a concept passes on of what reaches it, over its edges."""
-        inverse: Float32Array = np.divide(1, self.degree)  # a shared concept has edges
-        passed: Float32Array = inverse ** np.float32(hub)
-        return passed
+        return _shared_out(self.degree, hub)
 
     def staying(self, idf: Float32Array, hub: float) -> Float32Array:
         """float32[rows]: what a chunk gets back from the concepts that it alone names."""
         held = np.flatnonzero(self.alone_row >= 0)
         worth = idf[held] * self.alone_weight[held] ** (2 - hub)
-        rows = np.bincount(self.alone_row[held], worth, self.matrix.shape[0])
+        rows = np.bincount(self.alone_row[held], worth, len(self.offsets) - 1)
         return rows.astype(np.float32)
 
-    def given(self, below: Float32Array, hub: float) -> Float32Array:
-        """float32[rows]: what restarts at concepts that one chunk alone names."""
-        found = np.zeros(self.matrix.shape[0], np.float32)
-        held = np.flatnonzero((below > 0) & (self.alone_row >= 0))
-        worth = below[held] * self.alone_weight[held] ** (1 - hub)
-        np.add.at(found, self.alone_row[held], worth)
-        return found
+    def reached(
+        self, concepts: Int64Array, share: Float32Array, hub: float
+    ) -> tuple[Int64Array, Float32Array]:
+        """Columns of those concepts that have one, and what each passes on of its share."""
+        place = np.searchsorted(self.shared, concepts)
+        tied = np.flatnonzero(place < len(self.shared))
+        tied = tied[self.shared[place[tied]] == concepts[tied]]
+        columns = place[tied]
+        return columns, share[tied] * _shared_out(self.degree[columns], hub)
+
+    def given(
+        self, concepts: Int64Array, share: Float32Array, hub: float
+    ) -> tuple[Int64Array, Float32Array]:
+        """Rows of those concepts that one chunk alone names, and what it gets of their share."""
+        held = np.flatnonzero(self.alone_row[concepts] >= 0)
+        alone = concepts[held]
+        return self.alone_row[alone], share[held] * self.alone_weight[alone] ** (1 - hub)
+
+
+def _shared_out(degree: Float32Array, hub: float) -> Float32Array:
+    passed: Float32Array = np.divide(1, degree) ** np.float32(hub)  # every column has edges
+    return passed
 
 
 def edges(chunks: csr_matrix, titles: csr_matrix, of: Int32Array, alive: Float32Array) -> Edges:
@@ -70,4 +88,6 @@ def edges(chunks: csr_matrix, titles: csr_matrix, of: Int32Array, alive: Float32
     alone_weight[whole.indices[once]] = whole.data[once]
     matrix = whole[:, shared].tocsr()
     degree = np.bincount(matrix.indices, matrix.data, len(shared)).astype(np.float32)
-    return Edges(shared, matrix, degree, alone_row, alone_weight)
+    columns = matrix.indices.astype(np.int32, copy=False).view(np.uint32)
+    offsets = matrix.indptr.astype(np.int32, copy=False)
+    return Edges(shared, offsets, columns, matrix.data, degree, alone_row, alone_weight)

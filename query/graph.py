@@ -34,18 +34,30 @@ class SearchGraph:
         """float32[document_rows, concepts]: what each document's title names."""
         return self.snapshot.title_concepts
 
-    def walked(self, title: float, hubs: tuple[float, ...]) -> tuple[Float32Array, Float32Array]:
-        """What concepts pass on, [k, walks], and what stays at chunks, [rows, walks], by hub."""
+    def walked(self, title: float, hubs: tuple[float, float]) -> tuple[Float32Array, Float32Array]:
+        """What two walks pass on at concepts, [k, 2], and leave at chunks, [rows, 2], by hub."""
         if (title, hubs) not in self._walked:
             ties = self.edges(title)
+            worth = self.idf[ties.shared]
             self._walked[title, hubs] = (
-                np.stack([ties.passing(hub) for hub in hubs], axis=1),
+                np.stack([worth * ties.passing(hub) for hub in hubs], axis=1),
                 np.stack([ties.staying(self.idf, hub) for hub in hubs], axis=1),
             )
         return self._walked[title, hubs]
 
     @cached_property
-    def _walked(self) -> dict[tuple[float, tuple[float, ...]], tuple[Float32Array, Float32Array]]:
+    def _walked(self) -> dict[tuple[float, tuple[float, float]], tuple[Float32Array, Float32Array]]:
+        return {}
+
+    def leaving(self, title: float) -> Float32Array:
+        """float32[rows]: one by the idf of what a chunk and, ``title`` times, its title name."""
+        if title not in self._leaving:
+            above = title * self.title_weight[self.snapshot.chunk_document]
+            self._leaving[title] = inverse(self.chunk_weight + above)
+        return self._leaving[title]
+
+    @cached_property
+    def _leaving(self) -> dict[float, Float32Array]:
         return {}
 
     def edges(self, title: float) -> Edges:
@@ -187,6 +199,11 @@ class SearchGraph:
         start, end = self.chunks.indptr[row], self.chunks.indptr[row + 1]
         named: Int32Array = self.chunks.indices[start:end]
         return named
+
+
+def inverse(weights: Float32Array) -> Float32Array:
+    """float32[n]: one by each weight, 0 where that is 0."""
+    return np.divide(1, weights, out=np.zeros_like(weights), where=weights > 0)
 
 
 class GraphCache:

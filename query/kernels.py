@@ -1,4 +1,4 @@
-"""Numba kernels over many short lists of concepts."""
+"""Numba kernels over many short lists of concepts: where each is at home, a walk along them."""
 
 import numpy as np
 from numba import njit
@@ -32,3 +32,120 @@ def strongest_place(offsets, concepts, place_of, weight, places, best, strength)
             place = place_of[concepts[at]]
             if place >= 0:
                 total[place] = 0.0
+
+
+@njit("int64(int64, int64[::1], float64[::1])", cache=True)
+def strongest_of(count, met, total):
+    """Index below ``count`` of the largest ``total``, equal ones by smaller ``met``; -1 for none.
+
+    What was taken already is negative in ``met``.
+    """
+    top = -1
+    for place in range(count):
+        if met[place] < 0:
+            continue
+        more = top < 0 or total[place] > total[top]
+        if more or (total[place] == total[top] and met[place] < met[top]):
+            top = place
+    return top
+
+
+@njit("int64(int32[::1], int64[::1], float32[::1], int64[::1], float64[::1])", cache=True)
+def gather(concepts, community_of, weight, met, total):
+    """Sum the weights of a list by community into ``met`` and ``total``; returns how many."""
+    count = 0
+    for concept in concepts:
+        community = community_of[concept]
+        if community < 0:
+            continue
+        place = 0
+        while place < count and met[place] != community:
+            place += 1
+        if place == count:
+            met[place], total[place] = community, 0.0
+            count += 1
+        total[place] += weight[concept]
+    return count
+
+
+@njit(
+    "void(int64[::1], int32[::1], int64[::1], float32[::1], int64[:, ::1], float64[:, ::1])",
+    cache=True,
+)
+def strongest_few(offsets, concepts, community_of, weight, best, strength):
+    """Write for each list its communities of the highest summed weight, best first, and the sums.
+
+    ``best`` has a column for each community wanted and is -1 where there are fewer, ``strength``
+    is 0 there. Equal sums go to the smaller id. A list is short, so its communities are looked
+    for one by one: no table over all communities has to be made for a snapshot.
+    """
+    longest = 0
+    for i in range(len(offsets) - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    met, total = np.empty(longest, np.int64), np.empty(longest, np.float64)
+    for i in range(len(offsets) - 1):
+        listed = concepts[offsets[i] : offsets[i + 1]]
+        count = gather(listed, community_of, weight, met, total)
+        for rank in range(best.shape[1]):
+            best[i, rank], strength[i, rank] = -1, 0.0
+            top = strongest_of(count, met, total)
+            if top >= 0:
+                best[i, rank], strength[i, rank] = met[top], total[top]
+                met[top] = -1
+
+
+@njit(
+    "void(int32[::1], uint32[::1], float32[::1], float32[::1], float32[:, ::1], float32[:, ::1],"
+    " float32[:, ::1], float32[:, ::1], float32[::1], float32[::1], int64, float32[:, ::1])",
+    cache=True,
+)
+def walk_twice(offsets, columns, ties, leaves, stays, passes, restart, start, on, back, steps, at):
+    """Take ``steps`` steps of two walks side by side, from chunks to concepts and back.
+
+    The edges of chunk row r are ``columns[offsets[r] : offsets[r + 1]]`` with weights ``ties``.
+    One pass over the rows takes in what the concepts pass on and at once hands out what the row
+    sends down for the next step, while its edges are at hand: half the memory traffic of two
+    products. Columns are unsigned, which spares a test for negative ones at each edge.
+
+    Args:
+        offsets: int32[rows + 1].
+        columns: uint32[edges].
+        ties: float32[edges].
+        leaves: float32[rows], one by the weight of a row's concepts; 0 for rows not to be visited.
+        stays: float32[rows, 2], what a row gets back from concepts that no other one names.
+        passes: float32[columns, 2], what a concept passes on of what reaches it.
+        restart: float32[columns, 2], what begins anew at a concept in each step.
+        start: float32[rows, 2], what begins anew at a row in each step.
+        on: float32[2], the share that is not begun anew at concepts.
+        back: float32[2], the share that is not begun anew at rows.
+        steps: At least 1.
+        at: float32[rows, 2], the shares of the rows: before the first step, then after the last.
+    """
+    rows, width = len(leaves), len(passes)
+    reached, sent = np.zeros((width, 2), np.float32), np.zeros((width, 2), np.float32)
+    for step in range(steps + 1):
+        for c in range(width):
+            reached[c, 0] = sent[c, 0] * passes[c, 0] * on[0] + restart[c, 0]
+            reached[c, 1] = sent[c, 1] * passes[c, 1] * on[1] + restart[c, 1]
+            sent[c, 0] = sent[c, 1] = 0
+        for r in range(rows):
+            if leaves[r] == 0:
+                if step > 0:
+                    at[r, 0], at[r, 1] = start[r, 0], start[r, 1]
+                continue
+            of = columns[offsets[r] : offsets[r + 1]]
+            weights = ties[offsets[r] : offsets[r + 1]]
+            if step > 0:
+                left, right = np.float32(0), np.float32(0)
+                for e in range(len(of)):
+                    left += weights[e] * reached[of[e], 0]
+                    right += weights[e] * reached[of[e], 1]
+                left += at[r, 0] * stays[r, 0] * on[0] * leaves[r]
+                right += at[r, 1] * stays[r, 1] * on[1] * leaves[r]
+                at[r, 0] = left * back[0] + start[r, 0]
+                at[r, 1] = right * back[1] + start[r, 1]
+            if step < steps and (at[r, 0] != 0 or at[r, 1] != 0):
+                left, right = at[r, 0] * leaves[r], at[r, 1] * leaves[r]
+                for e in range(len(of)):
+                    sent[of[e], 0] += weights[e] * left
+                    sent[of[e], 1] += weights[e] * right

@@ -9,12 +9,12 @@ The idea is personalised PageRank over passages and phrases, as in HippoRAG (Gut
 2024), on a graph that cost no language model.
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from index.types import BoolArray, Float32Array, Int64Array
-from query.graph import SearchGraph
+from query.graph import SearchGraph, inverse
 from query.settings import WalkSettings, WalkStart
 
 
@@ -23,10 +23,21 @@ def best(scores: Float32Array, count: int) -> Int64Array:
     count = min(count, len(scores))
     if not count:
         return np.zeros(0, np.int64)
-    # A cut by value keeps ties at the edge whole, so that order never depends on the partition.
-    edge = np.partition(scores, len(scores) - count)[len(scores) - count]
-    found = np.flatnonzero((scores >= edge) & (scores > 0))
+    found = np.flatnonzero((scores >= _edge(scores, count)) & (scores > 0))
     return found[np.argsort(-scores[found], kind="stable")][:count]
+
+
+def _edge(scores: Float32Array, count: int) -> np.float32:
+    """A score that at least ``count`` reach, and not many more.
+
+    So many blocks have a largest score that reaches the one returned. That takes one fast pass
+    where a partition of all scores takes ten times as long.
+    """
+    width = max(len(scores) // (2 * count), 1)
+    blocks = len(scores) // width
+    largest = scores[: blocks * width].reshape(blocks, width).max(axis=1)
+    edge: np.float32 = np.partition(largest, blocks - count)[blocks - count]
+    return edge
 
 
 def walk(
@@ -43,45 +54,68 @@ def walk(
         rows: bool[rows], the chunks that may be visited.
         fused: float32[rows], the scores that seeds are taken from, 0 outside the mask.
         concepts: float32[concepts], the weights of the question's concepts; may be all 0.
-        settings: Restarts, steps, weights of edges. The walks are taken side by side, which
-            costs little more than one.
+        settings: Restarts, steps, weights of edges. Walks are taken two by two, which costs
+            little more than one; where one is left over it is taken twice.
     """
-    seeds = np.stack([_seeds(fused, start) for start in settings.starts], axis=1)
-    below = _normalised(concepts)
-    if not seeds.any() and not below.any():
-        return seeds
+    starts = settings.starts
+    top = best(fused, max(start.seeds for start in starts))
+    named = np.flatnonzero(concepts)
+    if not len(top) and not len(named):
+        return np.zeros((len(fused), len(starts)), np.float32)
+    origin = _Origin(top, fused[top], named, _normalised(concepts[named]))
+    leaves = rows * graph.leaving(settings.title)
+    pairs = [(starts[at], starts[min(at + 1, len(starts) - 1)]) for at in range(0, len(starts), 2)]
+    shares = [_walked(graph, leaves, origin, pair, settings) for pair in pairs]
+    return np.concatenate(shares, axis=1)[:, : len(starts)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Origin:
+    """Where walks start: the best chunk rows with their scores, the concepts with their shares."""
+
+    rows: Int64Array
+    scores: Float32Array
+    concepts: Int64Array
+    shares: Float32Array
+
+    def seeds(self, start: WalkStart) -> tuple[Int64Array, Float32Array]:
+        """Rows and their shares by their part of the best score, together 1."""
+        scores = self.scores[: start.seeds]
+        seeds = (scores / scores[:1]) ** np.float32(start.sharpness)
+        return self.rows[: start.seeds], _normalised(seeds)
+
+
+def _walked(
+    graph: SearchGraph,
+    leaves: Float32Array,
+    origin: _Origin,
+    pair: tuple[WalkStart, WalkStart],
+    settings: WalkSettings,
+) -> Float32Array:
+    """The shares of two walks, float32[rows, 2]."""
+    from query.kernels import walk_twice  # noqa: PLC0415  numba takes a while to import
+
     ties = graph.edges(settings.title)
-    of = graph.snapshot.chunk_document
-    out = rows * _inverse(graph.chunk_weight + settings.title * graph.title_weight[of])
-    again = _row([start.concept_restart if below.any() else 0 for start in settings.starts])
-    home = _row([start.chunk_restart for start in settings.starts])
-    hubs = tuple(start.hub for start in settings.starts)
-    up, stays = graph.walked(settings.title, hubs)
-    idf = (1 - again) * graph.idf[ties.shared, None] * up
-    # What goes to the concepts of one chunk alone comes back to it, what restarts there too.
-    stays = stays * (1 - again) * out[:, None]
-    given = np.stack([ties.given(below, hub) for hub in hubs], axis=1)
-    down, restart = ties.matrix.T, again * below[ties.shared, None] * up
-    leaves, back = out[:, None], (1 - home) * rows[:, None]
-    given, start = again * given, home * seeds
-    at = seeds
-    for _ in range(settings.steps):
-        reached = (down @ (at * leaves)) * idf + restart
-        at = (ties.matrix @ reached + at * stays + given) * back + start
-    return np.asarray(at, np.float32)
-
-
-def _seeds(fused: Float32Array, start: WalkStart) -> Float32Array:
-    """The best chunks by their share of the best score, together 1."""
-    seeds = np.zeros(len(fused), np.float32)
-    top = best(fused, start.seeds)
-    if len(top):
-        seeds[top] = (fused[top] / fused[top[0]]) ** start.sharpness
-    return _normalised(seeds)
-
-
-def _row(values: Sequence[float]) -> Float32Array:
-    return np.array([values], np.float32)
+    passes, stays = graph.walked(settings.title, (pair[0].hub, pair[1].hub))
+    at, begun, restart = np.zeros_like(stays), np.zeros_like(stays), np.zeros_like(passes)
+    again, home = np.zeros(2, np.float32), np.zeros(2, np.float32)
+    for one, start in enumerate(pair):
+        again[one] = start.concept_restart if len(origin.concepts) else 0
+        home[one] = start.chunk_restart
+        share = again[one] * origin.shares
+        columns, reached = ties.reached(origin.concepts, share, start.hub)
+        restart[columns, one] = reached
+        # What begins at a concept of one chunk alone comes straight to it.
+        held, given = ties.given(origin.concepts, share, start.hub)
+        np.add.at(begun[:, one], held, given * (leaves[held] > 0) * (1 - home[one]))
+        seeds, worth = origin.seeds(start)
+        at[seeds, one] = worth
+        begun[seeds, one] += home[one] * worth
+    edges = (ties.offsets, ties.columns, ties.weights)
+    walk_twice(
+        *edges, leaves, stays, passes, restart, begun, 1 - again, 1 - home, settings.steps, at
+    )
+    return at
 
 
 def bridge(graph: SearchGraph, fused: Float32Array, count: int, titles: int) -> Float32Array:
@@ -92,29 +126,24 @@ def bridge(graph: SearchGraph, fused: Float32Array, count: int, titles: int) -> 
     the square root of the number of titles. A title of several concepts is met in part.
     """
     top = best(fused, count)
-    carried = np.zeros(len(graph.idf), np.float32)
-    if len(top):
-        for row, weight in zip(top, fused[top] / fused[top[0]], strict=True):
-            of_row = graph.concepts_of(int(row))
-            carried[of_row] = np.maximum(carried[of_row], weight)
-    degree = graph.title_degree
-    carried[(degree == 0) | (degree > titles)] = 0
     strength = np.zeros(len(graph.title_weight), np.float32)
-    named = np.flatnonzero(carried)
+    chosen = graph.chunks[top]
+    carried = np.repeat(fused[top] / fused[top[:1]], np.diff(chosen.indptr))
+    named, place = np.unique(chosen.indices, return_inverse=True)
+    weights = np.zeros(len(named), np.float32)
+    np.maximum.at(weights, place, carried)
+    degree = graph.title_degree[named]
+    leads = (degree > 0) & (degree <= titles)
+    named, degree = named[leads], degree[leads]
     if len(named):
         met = graph.snapshot.concept_titles[named]
-        weights = np.repeat(
-            carried[named] * graph.idf[named] / np.sqrt(degree[named]), np.diff(met.indptr)
-        )
-        np.maximum.at(strength, met.indices, weights)
-        strength *= _inverse(graph.title_weight)
+        weights = weights[leads] * graph.idf[named] / np.sqrt(degree)
+        np.maximum.at(strength, met.indices, np.repeat(weights, np.diff(met.indptr)))
+        touched = np.unique(met.indices)
+        strength[touched] *= inverse(graph.title_weight[touched])
     return strength[graph.snapshot.chunk_document]
 
 
 def _normalised(weights: Float32Array) -> Float32Array:
     total = weights.sum()
     return weights / total if total > 0 else weights
-
-
-def _inverse(weights: Float32Array) -> Float32Array:
-    return np.divide(1, weights, out=np.zeros_like(weights), where=weights > 0)

@@ -54,6 +54,24 @@ def test_groups_hold_ranked_chunks_best_first_at_every_level():
     assert groups.order[2] < groups.order[1]
 
 
+def test_communities_come_by_the_reciprocal_ranks_of_their_best_chunks():
+    view = stories()
+    graph = SearchGraph(view.snapshot)
+    ranked = np.array([5, 0, 3, 1, 2, 4, 6])
+    settings = LazySettings(best_of=2, homes=1)
+    groups = group(graph, ranked, settings)
+    held, worth = {}, {}
+    for level in (0, 1):
+        for place, (home,) in enumerate(homes(graph, ranked, level, 1).tolist()):
+            held.setdefault(home, []).append(place)
+    held.pop(-1, None)
+    for community, places in held.items():
+        worth[community] = sum(1 / (1 + place) for place in places[:2])
+        assert groups.chunks[community] == [groups.ranked[place] for place in places]
+    by_worth = sorted(worth, key=lambda community: (-worth[community], community))
+    assert [c for c in groups.order if c != ROOT] == by_worth
+
+
 def test_chunks_of_no_community_form_the_group_of_level_minus_one():
     view = stories((document("x", "", "nothing known here"),))
     groups = group(SearchGraph(view.snapshot), np.array([0]), LazySettings())

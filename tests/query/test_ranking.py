@@ -10,7 +10,7 @@ from query.filters import document_mask, row_mask, searched
 from query.graph import GraphCache, SearchGraph
 from query.plan import named_concepts, subqueries
 from query.ranking import rank
-from query.settings import RankSettings
+from query.settings import RankSettings, WalkSettings, WalkStart
 from query.types import Filters, Mode, TimeAxis
 from query.walk import best, bridge, walk
 from tests.query.small import DAY, LANGUAGE, STORIES, stories
@@ -98,6 +98,60 @@ def test_best_keeps_ties_in_order_and_leaves_out_zeros():
     assert best(scores, 4).tolist() == [1, 3, 2, 4]
     assert best(scores, 99).tolist() == [1, 3, 2, 4, 5]
     assert best(np.zeros(0, np.float32), 3).tolist() == []
+
+
+@pytest.mark.parametrize("length", [1, 7, 40, 1000])
+def test_best_agrees_with_a_full_sort_ties_and_all(length):
+    random = np.random.default_rng(length)
+    for count in (1, 3, 10, 200):
+        scores = random.integers(-2, length // 3 + 2, length).astype(np.float32)
+        wanted = [n for n in np.argsort(-scores, kind="stable").tolist() if scores[n] > 0]
+        assert best(scores, count).tolist() == wanted[:count]
+
+
+def slow_walk(graph, rows, seeds, concepts, start, settings):
+    """One walk by dense products, over all concepts, as its definition reads."""
+    titles = graph.titles.toarray()[graph.snapshot.chunk_document] * settings.title
+    ties = (graph.chunks.toarray() + titles) * graph.snapshot.alive[:, None]
+    weight = ties @ graph.idf
+    out = np.divide(rows, weight, out=np.zeros(len(rows)), where=weight > 0)
+    degree = ties.sum(axis=0)
+    passed = np.divide(1, degree, out=np.zeros(len(degree)), where=degree > 0) ** start.hub
+    passed[degree == 0] = 0
+    again = start.concept_restart if concepts.any() else 0
+    below = concepts / max(concepts.sum(), 1e-9)
+    at = seeds
+    for _ in range(settings.steps):
+        reached = (1 - again) * graph.idf * (ties.T @ (at * out)) + again * below
+        back = ties @ (reached * passed)
+        at = (1 - start.chunk_restart) * rows * back + start.chunk_restart * seeds
+    return at
+
+
+@pytest.mark.parametrize("walks", [1, 2, 3])
+@pytest.mark.parametrize("named", [(), ("mara voss",), ("mara voss", "harbour", "comet", "telmar")])
+def test_walks_agree_with_their_definition(walks, named):
+    view = stories(retracted=[4])
+    graph = SearchGraph(view.snapshot)
+    rows = view.snapshot.alive.copy()
+    rows[2] = False
+    fused = np.where(rows, [1, 0.5, 9, 0.25, 9, 0, 0], 0).astype(np.float32)
+    concepts = np.zeros(len(graph.idf), np.float32)
+    numbers = [number for key in named if (number := graph.held(key)) is not None]
+    concepts[numbers] = graph.idf[numbers]
+    starts = (
+        WalkStart(2, 1.0, 0.3, 0.3, 0.5),
+        WalkStart(5, 3.0, 0.5, 0.5, 1.0),
+        WalkStart(1, 1.0, 0.2, 0.1, 0.0),
+    )[:walks]
+    settings = WalkSettings(starts=starts)
+    found = walk(graph, rows, fused, concepts, settings)
+    assert found.shape == (len(rows), walks)
+    for column, start in zip(found.T, starts, strict=True):
+        seeds = np.where(fused >= np.sort(fused)[-start.seeds], fused / fused.max(), 0)
+        seeds = seeds**start.sharpness / (seeds**start.sharpness).sum()
+        slow = slow_walk(graph, rows, seeds, concepts, start, settings)
+        assert column == pytest.approx(slow, rel=1e-4, abs=1e-7)
 
 
 def test_the_walk_stays_inside_the_mask_and_loses_no_more_than_it_restarts():
