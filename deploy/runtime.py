@@ -3,12 +3,12 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from fastapi import FastAPI
 
-from deploy import service_file
+from deploy import service_file, watching
 from deploy.assembly import feeds, outbox, writing
 from deploy.assembly import serving as answering
 from deploy.assembly.language import load_analyzer
@@ -70,6 +70,7 @@ def embedded(
         running = Running(url, stop, ingestion=ingestion)
         stack.enter_context(outbox.publishing(settings, telemetry.observe))
         stack.enter_context(_marking(settings, origin, ingestion, telemetry))
+        stack.enter_context(_watched(settings, ingestion, telemetry))
         stack.enter_context(_consuming(running, ingestion, telemetry))
         if polls:
             stack.enter_context(_polling(running, settings, telemetry))
@@ -109,6 +110,7 @@ def index(
         writing.ingestion(settings, origin, progress.observe, told) as ingestion,
         outbox.publishing(settings, telemetry.observe),
         _marking(settings, origin, ingestion, telemetry),
+        _watched(settings, ingestion, telemetry),
     ):
         progress.total = ingestion.remaining() if until_end else None
         ingestion.consumer.run(stop, until_end=until_end)
@@ -172,6 +174,12 @@ def _consuming(running: Running, ingestion: Ingestion, telemetry: Telemetry) -> 
 
     with _thread("consumer", work, running, telemetry):
         yield
+
+
+def _watched(
+    settings: Settings, ingestion: Ingestion, telemetry: Telemetry
+) -> AbstractContextManager[None]:
+    return watching.watched(settings, lambda: ingestion.consumer.status().activity, telemetry)
 
 
 @contextmanager

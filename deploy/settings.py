@@ -143,6 +143,26 @@ class Settings(BaseSettings):
         "Batches", 0.2, "Age of its first record at which a batch is closed.", "seconds", gt=0
     )
 
+    watchdog: bool = _setting(
+        "Watchdog", True, "End the process when it has stopped working; its supervisor restarts it."
+    )
+    watchdog_read: float = _setting(
+        "Watchdog", 180.0, "Longest time that a poll of the source may take.", "seconds", gt=0
+    )
+    watchdog_analyze: float = _setting(
+        "Watchdog", 600.0, "Longest time that the analysis of a batch may take.", "seconds", gt=0
+    )
+    watchdog_commit: float = _setting(
+        "Watchdog", 300.0, "Longest time that a commit may take.", "seconds", gt=0
+    )
+    watchdog_stall: float = _setting(
+        "Watchdog",
+        300.0,
+        "Longest time that a source may give nothing while it answers and has more.",
+        "seconds",
+        gt=0,
+    )
+
     workers: int = _setting(
         "Analysis", 0, "Processes that analyse; 0 analyses in the one process.", ge=0, le=256
     )

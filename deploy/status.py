@@ -120,6 +120,8 @@ class Status:
             documents_per_second=documents,
             generations_per_minute=generations,
             queue_depth=None if consumer is None else consumer.queue,
+            queue_bytes=None if consumer is None else consumer.queue_bytes,
+            degraded=("source",) if consumer is not None and consumer.away else (),
             rejects=looked.rejects,
             dead_letters_pending=sum(looked.rejects.values()),
             memory_bytes=looked.memory,

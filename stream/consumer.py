@@ -20,6 +20,7 @@ from stream.envelope import Envelope
 from stream.errors import SourceUnavailableError
 from stream.message import MessageLimits, decode
 from stream.source import Partition, Source
+from stream.watchdog import Activity, Phase
 
 
 class Analyzing(Protocol):
@@ -71,13 +72,17 @@ class BatchReport:
 class ConsumerStatus:
     """Where the consumer stands.
 
-    ``freshness`` is the age in seconds of the oldest record that was read and is not yet
-    searchable, 0 when there is none; ``queue`` counts such records.
+    ``freshness`` is the age in seconds of the oldest record that is not yet searchable, 0 when
+    there is none; where records wait that were not read, since when some have been waiting.
+    ``queue`` counts what was read and is not yet searchable. ``away``: the source does not answer.
     """
 
     lag: Mapping[Partition, int]
     freshness: float
     queue: int
+    queue_bytes: int
+    away: bool
+    activity: Activity
     batches: int
     records: int
     running: bool
@@ -106,6 +111,7 @@ class Consumer:
         *,
         observe: Callable[[BatchReport | GenerationReport], None],
         clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source
         self._writer = writer
@@ -114,25 +120,44 @@ class Consumer:
         self._settings = settings
         self._observe = observe
         self._clock = clock
+        self._monotonic = monotonic
         self._pending: deque[_Pending] = deque()
         self._batches = 0
         self._records = 0
         self._running = False
         self._stop = threading.Event()
         self._lag: Mapping[Partition, int] = {}
+        self._away = False
+        self._behind_since: float | None = None
+        self._stalled_since: float | None = None
+        self._phase: tuple[Phase, float] = (Phase.STOPPED, monotonic())
 
     def status(self) -> ConsumerStatus:
         """Where the consumer stands now."""
         pending = list(self._pending)
-        oldest = min((batch.oldest for batch in pending), default=None)
         return ConsumerStatus(
             lag=self._lag,
-            freshness=0.0 if oldest is None else max(0.0, self._clock() - oldest),
+            freshness=self._freshness(pending),
             queue=sum(len(batch.arrivals) for batch in pending),
+            queue_bytes=sum(batch.bytes for batch in pending),
+            away=self._away,
+            activity=self._activity(),
             batches=self._batches,
             records=self._records,
             running=self._running,
         )
+
+    def _freshness(self, pending: Sequence[_Pending]) -> float:
+        # What was not read cannot tell its age: at least as old as the wait for it is long.
+        oldest = min((batch.oldest for batch in pending), default=self._behind_since)
+        return 0.0 if oldest is None else max(0.0, self._clock() - oldest)
+
+    def _activity(self) -> Activity:
+        (phase, since), stalled, now = self._phase, self._stalled_since, self._monotonic()
+        return Activity(phase, now - since, 0.0 if stalled is None else now - stalled)
+
+    def _enter(self, phase: Phase) -> None:
+        self._phase = (phase, self._monotonic())
 
     def run(self, stop: threading.Event, *, until_end: bool = False) -> None:
         """Read from the writer's positions until ``stop`` is set, or to the end seen at start.
@@ -157,9 +182,11 @@ class Consumer:
                 self._commit(self._pending[0])
                 self._pending.popleft()
             if ends is not None and not stop.is_set():
+                self._enter(Phase.FINISH)
                 for report in self._grouping.finish():
                     self._observe(report)
         finally:
+            self._enter(Phase.STOPPED)
             self._running = False
 
     def _fill(self, stop: threading.Event) -> None:
@@ -174,6 +201,7 @@ class Consumer:
 
     def _read(self, *, wait: bool) -> _Pending | None:
         """One batch, cut by count, bytes and age; None where nothing has arrived."""
+        self._enter(Phase.READ)
         settings = self._settings
         arrivals: list[Arrival] = []
         size, first = 0, self._clock()
@@ -190,7 +218,7 @@ class Consumer:
             timeout = 0.0
             if self._clock() - first >= settings.batch_age:
                 break
-        self._lag = self._source.lag()
+        self._look(found=bool(arrivals))
         if not arrivals:
             return None
         oldest = min(first, *(arrival.record.timestamp / 1000 for arrival in arrivals))
@@ -200,17 +228,34 @@ class Consumer:
 
     def _poll(self, most: int, timeout: float) -> list[Record]:
         try:
-            return self._source.poll(most, timeout)
+            records = self._source.poll(most, timeout)
         except SourceUnavailableError:
+            self._away = True
             # A server that is away for a while is no reason to end: lag and freshness tell.
             self._stop.wait(self._settings.poll_wait)
             return []
+        self._away = False
+        return records
+
+    def _look(self, *, found: bool) -> None:
+        """Note how far behind it is, and whether the source holds back what it has."""
+        self._lag = self._source.lag()
+        behind = any(self._lag.values())
+        if not behind:
+            self._behind_since = None
+        elif self._behind_since is None:
+            self._behind_since = self._clock()
+        if found or self._away or not behind:
+            self._stalled_since = None
+        elif self._stalled_since is None:
+            self._stalled_since = self._monotonic()
 
     def _documents(self, arrivals: Sequence[Arrival]) -> list[Document]:
         """What to analyse, as far as can be told before the batches ahead are committed."""
         return self._writer.plan(arrivals).documents
 
     def _commit(self, batch: _Pending) -> None:
+        self._enter(Phase.ANALYZE)
         started = self._clock()
         done = batch.future.result()
         analyses = {
@@ -227,6 +272,7 @@ class Consumer:
             ):
                 analyses[keyed[document.id]] = analysis
         analyzed = self._clock()
+        self._enter(Phase.COMMIT)
         report = self._writer.commit(plan, {key: analyses[at] for key, at in keyed.items()})
         committed = self._clock()
         self._batches += 1
@@ -245,6 +291,7 @@ class Consumer:
         )
 
     def _step(self, *, idle: bool) -> None:
+        self._enter(Phase.GROUP)
         report = self._grouping.step(idle=idle)
         if report is not None:
             self._observe(report)

@@ -81,6 +81,7 @@ class KafkaSource:
         self._clock = clock
         self._ends: dict[Partition, int] = {}
         self._next: dict[Partition, int] = {}
+        self._away = ""
         self._looked = self._compared = clock()
         self._fetch_bytes = fetch_bytes
         self._consumer = self._connect()
@@ -119,6 +120,9 @@ class KafkaSource:
             return []
         now = int(self._now() * 1000)
         records = [_record(one, now) for batch in batches.values() for one in batch]
+        if not records and self._away:
+            # The client itself says nothing of brokers that are gone.
+            raise SourceUnavailableError(self._away)
         for record in records:
             at = record.position
             self._next[at.topic, at.partition] = at.offset + 1
@@ -260,7 +264,7 @@ class KafkaSource:
         if self._clock() - self._looked < _LOOK_SECONDS:
             return
         self._looked = self._clock()
-        with suppress(SourceUnavailableError):
+        try:
             if self._clock() - self._compared >= _ANEW_SECONDS:
                 self._compare(set(self._topics))
             found = self._discover()
@@ -269,6 +273,9 @@ class KafkaSource:
                 self._assign({at: self._next.get(at) for at in found})
             else:
                 self.end_offsets()
+            self._away = ""
+        except SourceUnavailableError as error:
+            self._away = str(error)
 
     def _pass_over(self) -> None:
         """Follow the client over what it gives no records for: markers, compacted stretches."""

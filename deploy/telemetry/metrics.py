@@ -118,6 +118,7 @@ _STANDING = {
     "tidegraph_position_offset": "Next offset of a partition.",
     "tidegraph_consumer_lag_records": "Records of the source not yet read.",
     "tidegraph_freshness_seconds": "Age of the oldest record not yet searchable; 0 when idle.",
+    "tidegraph_source_up": "1 while the source answers, 0 while it does not.",
     "tidegraph_queue_depth_records": "Records read and not yet committed.",
     "tidegraph_queue_bytes": "Bytes of the records read and not yet committed.",
     "tidegraph_dead_letters_pending": "Rejected records that wait for somebody.",
@@ -172,6 +173,8 @@ def _plain(status: StatusReport) -> Iterator[tuple[str, float | None]]:
     yield "tidegraph_consumer_lag_records", status.lag
     yield "tidegraph_freshness_seconds", status.freshness_seconds
     operations = status.operations
+    if operations.queue_depth is not None:
+        yield "tidegraph_source_up", float("source" not in operations.degraded)
     yield "tidegraph_queue_depth_records", operations.queue_depth
     yield "tidegraph_queue_bytes", operations.queue_bytes
     yield "tidegraph_dead_letters_pending", operations.dead_letters_pending
