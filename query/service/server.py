@@ -8,6 +8,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from query.errors import QueryError
+from query.service.patience import patient
 
 
 class ServerError(QueryError):
@@ -20,7 +21,8 @@ class ServerThread:
     """Serves an application until ``stop``; start and stop it once.
 
     ``forwarded`` names the proxies (addresses, comma separated) whose ``X-Forwarded-For`` is
-    believed; "" believes nobody.
+    believed; "" believes nobody. ``head_seconds`` bounds the time in which the head of a request
+    must have arrived.
     """
 
     def __init__(
@@ -31,6 +33,7 @@ class ServerThread:
         *,
         forwarded: str = "",
         grace_seconds: int = 3,
+        head_seconds: float = 10.0,
     ) -> None:
         self._host = host
         self._port = port
@@ -38,6 +41,7 @@ class ServerThread:
         self._server = _Server(
             uvicorn.Config(
                 app,
+                http=patient(head_seconds),
                 log_config=None,
                 access_log=False,
                 server_header=False,

@@ -1,6 +1,7 @@
 """Scripted searches and stories over the small index, and the whole service put together."""
 
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -136,11 +137,13 @@ class FakeEngine:
     fails_at: int = 0
     gate: threading.Event | None = None
     degraded: tuple[str, ...] = ()
+    delay: float = 0.0
     asked: list[Question] = field(default_factory=list)
     closed: threading.Event = field(default_factory=threading.Event)
 
     def search(self, question: Question) -> Iterator[SearchEvent]:
         self.asked.append(question)
+        time.sleep(self.delay)
         try:
             for number, event in enumerate(self._steps(question)):
                 if self.failure is not None and number == self.fails_at:

@@ -31,6 +31,16 @@ def test_documents_come_newest_first_in_pages_that_a_cursor_joins(client):
     assert second["next"] is None
 
 
+def test_a_cursor_stays_good_while_documents_come_and_go(desk, client):
+    """It names the last document seen, not a place in a list that moves."""
+    first = client.get("/v1/documents?limit=2").json()
+    desk.index.grow(replace(ITEMS[0], id="harbour/9"))
+    rest = client.get("/v1/documents", params={"cursor": first["next"]}).json()
+    assert [d["document_id"] for d in rest["documents"]] == ["harbour/2", "harbour/1"]
+    beyond = client.get("/v1/documents", params={"cursor": "0"}).json()
+    assert (beyond["documents"], beyond["next"]) == ([], None)
+
+
 def test_times_are_iso_in_utc(client):
     listed = client.get("/v1/documents").json()["documents"][0]
     assert listed["observed_at"] == "2026-02-25T05:13:20Z"
