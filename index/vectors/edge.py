@@ -87,7 +87,7 @@ class EdgeIndex:
                 self._opened.close()
                 self._opened = None
             shutil.rmtree(self._directory / _SHARD, ignore_errors=True)
-            params = engine.EdgeVectorParams(size=dimensions, distance=engine.Distance.Cosine)
+            params = engine.EdgeVectorParams(size=dimensions, distance=engine.Distance.Dot)
             (self._directory / _SHARD).mkdir(parents=True)
             shard = engine.EdgeShard.create(
                 str(self._directory / _SHARD), engine.EdgeConfig(vectors={VECTOR: params})

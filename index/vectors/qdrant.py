@@ -142,7 +142,9 @@ class QdrantIndex:
         with self._calling():
             if self._client.collection_exists(self._collection):
                 self._client.delete_collection(self._collection)
-            size = models.VectorParams(size=dimensions, distance=models.Distance.COSINE)
+            # Vectors are of unit length but for rounding; cosine would normalise that away and
+            # rank near ties otherwise than the snapshot does.
+            size = models.VectorParams(size=dimensions, distance=models.Distance.DOT)
             self._client.create_collection(self._collection, vectors_config={VECTOR: size})
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # local mode has no indexes

@@ -13,6 +13,13 @@ from index.vectors.protocol import Condition, Mark, Points, token, tokens, wante
 from tests.index.vectors.indexes import KINDS, make, mark, points
 
 ANY = Condition()
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=3)
+)
 
 
 @pytest.fixture(params=KINDS)
@@ -166,8 +173,7 @@ def test_settling_changes_no_hit(index):
     assert found(index, made.vectors[0]) == before
 
 
-@given(st.dictionaries(st.text(max_size=3), st.none() | st.booleans() | st.integers(-9, 9)
-                       | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3), max_size=3))  # fmt: skip
+@given(st.dictionaries(st.text(max_size=3), SCALARS, max_size=3))
 def test_values_have_one_token_where_they_are_equal(metadata):
     """As SQLite reads them: true is 1 is 1.0."""
     for name, value in metadata.items():
