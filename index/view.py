@@ -88,6 +88,9 @@ class View(Protocol):
     def document(self, document_id: str) -> StoredDocument | None:
         """A document by its id."""
 
+    def documents_named(self, ids: Sequence[str]) -> dict[str, StoredDocument]:
+        """Documents by id; ids of documents that are no more are left out."""
+
     def document_chunks(self, number: int) -> list[StoredChunk]:
         """All chunks of a document, by ordinal."""
 

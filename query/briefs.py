@@ -1,26 +1,32 @@
 """Documents in lists: with a title and an address, without their text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from index.types import Int64Array
-from index.view import ChangeKind, DocumentChange, StoredDocument, View
+from index.change_log import KINDS, ChangeColumns
+from index.types import Int64Array, Millis
+from index.view import ChangeKind, StoredDocument, View
 from query.types_news import DocumentBrief
 
 
-def brief_of_change(view: View, change: DocumentChange) -> DocumentBrief:
-    """The document of a change as it stands now; without title and address when withdrawn."""
-    document = view.document(change.document_id)
+def brief_of_change(
+    changes: ChangeColumns, at: int, documents: Mapping[str, StoredDocument]
+) -> DocumentBrief:
+    """The document of a change as it stands now; without title and address when withdrawn.
+
+    ``documents`` are the living ones among those that changed, by id.
+    """
+    name = changes.name(at)
+    document = documents.get(name)
     return DocumentBrief(
-        document_id=change.document_id,
+        document_id=name,
         title="" if document is None else document.title,
-        source=change.source,
+        source=changes.sources[changes.source[at]],
         url="" if document is None else document.url,
-        observed_at=change.observed_at,
-        event_at=change.event_at,
-        change=change.kind,
-        lang="" if document is None else document.lang,
+        observed_at=Millis(int(changes.observed_at[at])),
+        event_at=Millis(int(changes.event_at[at])),
+        change=KINDS[changes.kind[at]],
     )
 
 

@@ -1,24 +1,25 @@
 """What is new: changes by arrival, told as stories, and counted over time."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from index.analysis.sentences import sentence_spans
+from index.change_log import DELETE, EDIT, INSERT, ChangeColumns
 from index.communities.hierarchy import Hierarchy
 from index.types import Int64Array, Millis, from_millis
-from index.view import ChangeKind, DocumentChange, View
+from index.view import StoredDocument, View
 from query.briefs import brief_of_change
+from query.changes import Time, concerning, within
 from query.claims import cite
-from query.communities import strongest
 from query.errors import UnknownConceptError
 from query.graph import SearchGraph
-from query.labels import top_concepts
+from query.homes import Lists, homes
+from query.labels import named_by
 from query.names import matching
 from query.types import Citation
-from query.types_news import News, Story, TimeRow
+from query.types_news import DocumentBrief, News, Story, TimeRow
 
 ENOUGH = 0.15
 """A story is the deepest community with this part of a document's idf; ours."""
@@ -29,16 +30,17 @@ SHOWN = 10
 LONGEST_QUOTE = 400
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A document's changes in the window, oldest first, and the story that it belongs to."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Arrivals:
+    """The changes of a window, oldest first, and the story of each.
 
-    changes: tuple[DocumentChange, ...]
-    community: int
+    ``story`` int64[n] is the community of each change's document; ``last`` bool[n] marks the
+    last change of each document.
+    """
 
-    @property
-    def last(self) -> DocumentChange:
-        return self.changes[-1]
+    changes: ChangeColumns
+    story: Int64Array
+    last: np.ndarray
 
 
 def new(
@@ -55,13 +57,11 @@ def new(
         limit: Stories at most.
     """
     concepts = None if about is None else matching(graph, about)
-    changes = _concerning(view, concepts, since, until)
-    stories: dict[int, list[_Told]] = {}
-    for told in _by_document(changes, graph):
-        stories.setdefault(told.community, []).append(told)
-    newest = {c: max(t.last.observed_at for t in held) for c, held in stories.items()}
-    root = Hierarchy.ROOT  # of what belongs to no story; it is no story itself and comes last
-    order = sorted(stories, key=lambda c: (c == root, -newest[c], -len(stories[c]), c))
+    changes = within(view.change_columns(since), Time.OBSERVED, since, until)
+    if concepts is not None:
+        changes = concerning(changes, concepts, view.snapshot.concept_count)
+    arrivals = _told(graph, changes)
+    order = _most_recent_first(arrivals)
     displays = view.displays([] if concepts is None else concepts[:SHOWN].tolist())
     return News(
         about=about,
@@ -69,88 +69,133 @@ def new(
         since=since,
         until=until,
         changes=len(changes),
-        stories_count=len(stories),
-        stories=tuple(
-            _story(view, graph, community, stories[community], about) for community in order[:limit]
-        ),
+        stories_count=len(order),
+        stories=_stories(view, graph, arrivals, order[:limit].tolist(), about),
         generation=view.snapshot.generation,
     )
 
 
-def _concerning(
-    view: View, concepts: Int64Array | None, since: Millis, until: Millis
-) -> list[DocumentChange]:
-    changes = list(view.changes(since, until))
-    if concepts is None or not changes:
-        return changes
-    wanted = np.zeros(view.snapshot.concept_count, np.bool_)
-    wanted[concepts] = True
-    owner = np.repeat(np.arange(len(changes)), [len(change.concepts) for change in changes])
-    named = np.concatenate([change.concepts for change in changes])
-    return [changes[at] for at in np.unique(owner[wanted[named]]).tolist()]
-
-
-def _by_document(changes: Sequence[DocumentChange], graph: SearchGraph) -> list[_Told]:
-    held: dict[str, list[DocumentChange]] = {}
-    for change in changes:
-        held.setdefault(change.document_id, []).append(change)
+def _told(graph: SearchGraph, changes: ChangeColumns) -> _Arrivals:
+    """Changes in order of arrival with their stories, a document's changes in one."""
+    count = len(changes)
+    changes = changes.take(np.argsort(changes.observed_at, kind="stable"))
+    _, document = np.unique(changes.document, return_inverse=True)
+    place = np.arange(count)
+    documents = int(document.max(initial=-1)) + 1
+    last, named = np.zeros(documents, np.int64), np.zeros(documents, np.int64)
+    np.maximum.at(last, document, place)
     # A withdrawal that names nothing belongs where the document last stood.
-    named = [
-        max(enumerate(group), key=lambda item: (len(item[1].concepts) > 0, item[0]))[1].concepts
-        for group in held.values()
-    ]
-    homes = story_homes(graph, named)
-    return [
-        _Told(tuple(group), home) for group, home in zip(held.values(), homes.tolist(), strict=True)
-    ]
+    np.maximum.at(named, document, place + count * (np.diff(changes.offsets) > 0))
+    standing = changes.take(named % max(count, 1))
+    story = story_homes(graph, Lists(standing.offsets, standing.concepts))
+    return _Arrivals(changes, story[document], last[document] == place)
 
 
-def story_homes(graph: SearchGraph, named: Sequence[np.ndarray]) -> Int64Array:
+def _most_recent_first(arrivals: _Arrivals) -> Int64Array:
+    """Stories by their newest arrival, then by their documents.
+
+    The root, of what belongs to no story, is no story itself and comes last.
+    """
+    ids, at = np.unique(arrivals.story, return_inverse=True)
+    newest = np.full(len(ids), np.iinfo(np.int64).min)
+    np.maximum.at(newest, at, arrivals.changes.observed_at)
+    documents = np.bincount(at, arrivals.last, minlength=len(ids))
+    order = np.lexsort((ids, -documents, -newest, ids == Hierarchy.ROOT))
+    sorted_ids: Int64Array = ids[order]
+    return sorted_ids
+
+
+def story_homes(graph: SearchGraph, named: Lists) -> Int64Array:
     """int64[n]: for each list of concepts the deepest community with enough of its idf.
 
     Where no level has enough, the best community of C0; the root where there is none at all.
     """
-    owner = np.repeat(np.arange(len(named)), [len(concepts) for concepts in named])
-    concepts = np.concatenate(named).astype(np.int64) if len(named) else np.zeros(0, np.int64)
-    total = np.bincount(owner, graph.idf[concepts], minlength=len(named))
-    homes = np.full(len(named), Hierarchy.ROOT, np.int64)
+    count = len(named.offsets) - 1
+    owner = np.repeat(np.arange(count), np.diff(named.offsets))
+    total = np.bincount(owner, graph.idf[named.concepts], minlength=count)
+    found = np.full(count, Hierarchy.ROOT, np.int64)
     for level in range(len(graph.memberships)):
-        community, affinity = strongest(graph, owner, concepts, len(named), level)
+        community, affinity = homes(named, graph.memberships[level], graph.idf)
         enough = (community != Hierarchy.NONE) & ((level == 0) | (affinity >= ENOUGH * total))
-        homes = np.where(enough, community, homes)
-    return homes
+        found = np.where(enough, community, found)
+    return found
 
 
-def _story(
-    view: View, graph: SearchGraph, community: int, told: Sequence[_Told], about: str | None
-) -> Story:
-    changes = sorted((c for t in told for c in t.changes), key=lambda c: c.observed_at)
-    kinds = Counter(change.kind for change in changes)
-    newest = sorted(told, key=lambda t: (-t.last.observed_at, t.last.document_id))
-    sources = dict.fromkeys(change.source for change in changes)
-    return Story(
-        community=community,
-        level=graph.snapshot.hierarchy.level_of(community),
-        concepts=top_concepts(view, graph, community, NAMED) if community else (),
-        first=brief_of_change(view, changes[0]),
-        other_sources=tuple(name for name in sources if name and name != changes[0].source),
-        documents=tuple(brief_of_change(view, t.last) for t in newest[:SHOWN]),
-        document_count=len(told),
-        inserts=kinds[ChangeKind.INSERT],
-        edits=kinds[ChangeKind.EDIT],
-        withdrawals=kinds[ChangeKind.DELETE],
-        newest_at=changes[-1].observed_at,
-        quote=_quote(view, newest, about),
+def _stories(
+    view: View, graph: SearchGraph, arrivals: _Arrivals, shown: list[int], about: str | None
+) -> tuple[Story, ...]:
+    """Stories in the order given; what they show is read from the store at once for all."""
+    changes = arrivals.changes
+    rows = [np.flatnonzero(arrivals.story == community) for community in shown]
+    newest = [_newest(arrivals, held) for held in rows]
+    wanted = {changes.ids[changes.document[at]] for held in newest for at in held}
+    wanted |= {changes.name(held[0]) for held in rows}
+    documents = view.documents_named(sorted(wanted))
+    inside = [community for community in shown if community != Hierarchy.ROOT]
+    names = dict(zip(inside, named_by(view, graph, inside, NAMED), strict=True))
+    return tuple(
+        _story(
+            graph,
+            arrivals,
+            community,
+            held,
+            tuple(brief_of_change(changes, at, documents) for at in (int(held[0]), *latest)),
+            names.get(community, ()),
+            _quote(view, [changes.name(at) for at in latest], documents, about),
+        )
+        for community, held, latest in zip(shown, rows, newest, strict=True)
     )
 
 
-def _quote(view: View, newest: Sequence[_Told], about: str | None) -> Citation | None:
+def _newest(arrivals: _Arrivals, rows: Int64Array) -> list[int]:
+    """The last changes of the documents of a story, newest first, as many as are shown."""
+    changes = arrivals.changes
+    last = rows[arrivals.last[rows]]
+    moments = changes.observed_at[last]
+    shown: list[int] = last[moments >= np.sort(moments)[-SHOWN:][0]].tolist()
+    shown.sort(key=lambda at: (-changes.observed_at[at], changes.name(at)))
+    return shown[:SHOWN]
+
+
+def _story(
+    graph: SearchGraph,
+    arrivals: _Arrivals,
+    community: int,
+    rows: Int64Array,
+    briefs: tuple[DocumentBrief, ...],
+    concepts: tuple[str, ...],
+    quote: Citation | None,
+) -> Story:
+    """One story from its changes ``rows``; ``briefs`` are its first and its newest documents."""
+    changes = arrivals.changes
+    kinds = np.bincount(changes.kind[rows], minlength=3).tolist()
+    codes, firsts = np.unique(changes.source[rows], return_index=True)
+    sources = [changes.sources[code] for code in codes[np.argsort(firsts)].tolist()]
+    return Story(
+        community=community,
+        level=graph.snapshot.hierarchy.level_of(community),
+        concepts=concepts,
+        first=briefs[0],
+        other_sources=tuple(name for name in sources[1:] if name),
+        documents=briefs[1:],
+        document_count=int(np.count_nonzero(arrivals.last[rows])),
+        inserts=kinds[INSERT],
+        edits=kinds[EDIT],
+        withdrawals=kinds[DELETE],
+        newest_at=Millis(int(changes.observed_at[rows[-1]])),
+        quote=quote,
+    )
+
+
+def _quote(
+    view: View, newest: list[str], documents: Mapping[str, StoredDocument], about: str | None
+) -> Citation | None:
     """The first sentence (that names what is asked about) of the newest living document."""
-    for told in newest[:SHOWN]:
-        document = view.document(told.last.document_id)
+    wanted = (about or "").casefold()
+    for name in newest:
+        document = documents.get(name)
         if document is None:
             continue
-        wanted = (about or "").casefold()
         first: Citation | None = None
         for chunk in view.document_chunks(document.number):
             for sentence in sentence_spans(chunk.text):
@@ -170,8 +215,9 @@ def timeseries(
     interval: Millis,
     since: Millis,
     until: Millis,
+    time: Time = Time.OBSERVED,
 ) -> tuple[TimeRow, ...]:
-    """Changes that concern a concept by arrival, one row for each interval.
+    """Changes that concern a concept, one row for each interval of arrival or event time.
 
     Rows begin at multiples of the interval since 1970; the first and the last may be cut by the
     window.
@@ -182,16 +228,17 @@ def timeseries(
     concepts = matching(graph, concept)
     if not len(concepts):
         raise UnknownConceptError(f"the index holds no concept {concept!r}")
-    counts: Counter[tuple[int, str]] = Counter(
-        (change.observed_at // interval, change.kind)
-        for change in _concerning(view, concepts, since, until)
-    )
+    changes = within(view.change_columns(time.reaching(since)), time, since, until)
+    changes = concerning(changes, concepts, view.snapshot.concept_count)
+    first, end = since // interval, -(-until // interval)
+    place = time.of(changes) // interval - first
+    counts = np.bincount(place * 3 + changes.kind, minlength=(end - first) * 3).reshape(-1, 3)
     return tuple(
         TimeRow(
-            start=from_millis(place * interval).isoformat().replace("+00:00", "Z"),
-            documents=counts[place, ChangeKind.INSERT],
-            edits=counts[place, ChangeKind.EDIT],
-            withdrawals=counts[place, ChangeKind.DELETE],
+            start=from_millis((first + at) * interval).isoformat().replace("+00:00", "Z"),
+            documents=row[INSERT],
+            edits=row[EDIT],
+            withdrawals=row[DELETE],
         )
-        for place in range(since // interval, -(-until // interval))
+        for at, row in enumerate(counts.tolist())
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from index.errors import StoreError
 from index.snapshot import Snapshot
+from index.store.change_log import ChangeLog
 from index.store.connection import open_readonly
 from index.store.reader import StoreView
 
@@ -28,6 +29,7 @@ class Pins:
         self._idle: list[sqlite3.Connection] = []
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
         self._latest: Snapshot | None = None
+        self._changes = ChangeLog()
         self._lock = threading.Lock()
         self._closed = False
 
@@ -51,7 +53,7 @@ class Pins:
         connection = self._borrow()
         try:
             snapshot = self._begin(connection, refresh)
-            view = StoreView(connection, snapshot)
+            view = StoreView(connection, snapshot, self._changes)
             timer = threading.Timer(self._seconds, self._retire, (view, connection))
             timer.daemon = True
             timer.start()

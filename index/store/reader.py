@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from index.analysis.scripts import spread
 from index.change_log import ChangeColumns
 from index.errors import SnapshotRetiredError
 from index.snapshot import Snapshot
@@ -68,7 +69,9 @@ class StoreView:
         return self._connection.execute(sql, parameters).fetchall()
 
     def _by_number(self, sql: str, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
-        wanted = [int(n) for n in numbers]
+        yield from self._among(sql, [int(n) for n in numbers])
+
+    def _among(self, sql: str, wanted: Sequence[object]) -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(wanted), _MANY):
             part = wanted[start : start + _MANY]
             yield from self._rows(f"{sql} ({', '.join('?' * len(part))})", part)
@@ -87,6 +90,11 @@ class StoreView:
         """See ``View.document``."""
         rows = self._rows(f"{_DOCUMENT} WHERE id = ?", (document_id,))
         return _document(rows[0]) if rows else None
+
+    def documents_named(self, ids: Sequence[str]) -> dict[str, StoredDocument]:
+        """See ``View.documents_named``."""
+        rows = self._among(f"{_DOCUMENT} WHERE id IN", list(ids))
+        return {row[1]: _document(row) for row in rows}
 
     def document_chunks(self, number: int) -> list[StoredChunk]:
         """See ``View.document_chunks``."""
@@ -130,7 +138,7 @@ class StoreView:
         """
         most = COMMON * self.snapshot.head.totals.chunks
         sql = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
-        rare = [phrase for phrase in phrases if self._rows(sql, (phrase,))[0][0] < most]
+        rare = [phrase for phrase in phrases if 0 < self._rows(sql, (phrase,))[0][0] < most]
         return rare or phrases
 
     def with_metadata(self, where: Mapping[str, Scalar]) -> Int64Array:
@@ -211,7 +219,7 @@ class StoreView:
 
 def _quoted(term: str) -> str:
     """A word in FTS5's string syntax, where a doubled quote is a quote: words stay words."""
-    return '"' + term.replace('"', '""') + '"'
+    return '"' + spread(term).replace('"', '""') + '"'
 
 
 def _document(row: tuple[Any, ...]) -> StoredDocument:

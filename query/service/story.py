@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from index.communities.hierarchy import Hierarchy
+from index.change_log import DELETE, EDIT, ChangeColumns
 from index.types import Int64Array, Millis
-from index.view import ChangeKind, DocumentChange, StoredDocument, View
+from index.view import ChangeKind, StoredDocument, View
+from query.briefs import brief_of_change
 from query.graph import SearchGraph
-from query.homes import Placed
+from query.homes import Lists, Placed, homes
 from query.types_news import DocumentBrief
 
 BARS = 24
@@ -96,14 +97,13 @@ def tell(view: View, graph: SearchGraph, placed: Placed, community: int, limit: 
     newest = rows[np.argsort(-snapshot.event_at[rows], kind="stable")[:limit]]
     stored = view.documents(snapshot.documents[newest].tolist())
     oldest = min((d.observed_at for d in stored.values()), default=snapshot.head.newest_arrival)
-    edited: Counter[str] = Counter()
-    gone = []
-    for change in view.changes(oldest):
-        if change.kind == ChangeKind.EDIT:
-            edited[change.document_id] += 1
-        elif change.kind == ChangeKind.DELETE and _at_home(graph, level, change, community):
-            gone.append(change)
-    briefs = [_withdrawn(change) for change in gone]
+    changes = view.change_columns(oldest)
+    recent = changes.observed_at >= oldest
+    edits = changes.document[np.flatnonzero(recent & (changes.kind == EDIT))].tolist()
+    edited = Counter(changes.ids[code] for code in edits)
+    gone = changes.take(np.flatnonzero(recent & (changes.kind == DELETE)))
+    gone = gone.take(np.flatnonzero(_homes(graph, level, gone) == community))
+    briefs = [brief_of_change(gone, at, {}) for at in range(len(gone))]
     for document in stored.values():
         kind = ChangeKind.EDIT if edited[document.id] else ChangeKind.INSERT
         briefs.append(_living(document, kind))
@@ -117,16 +117,11 @@ def tell(view: View, graph: SearchGraph, placed: Placed, community: int, limit: 
     )
 
 
-def _at_home(graph: SearchGraph, level: int, change: DocumentChange, community: int) -> bool:
-    """Whether a withdrawn document was at home in a community, by its concepts together."""
-    concepts = change.concepts[change.concepts < len(graph.idf)]
-    home = graph.memberships[level][concepts]
-    weight = (graph.idf * np.log1p(graph.chunk_degree))[concepts]
-    inside = home != Hierarchy.NONE
-    names, at = np.unique(home[inside], return_inverse=True)
-    if not len(names):
-        return False
-    return int(names[np.bincount(at, weight[inside]).argmax()]) == community
+def _homes(graph: SearchGraph, level: int, changes: ChangeColumns) -> Int64Array:
+    """int64[n]: where documents are (or were) at home at a level, by their concepts together."""
+    named = Lists(changes.offsets, changes.concepts)
+    found, _ = homes(named, graph.snapshot.hierarchy.at_level(level), graph.idf)
+    return found
 
 
 def _living(document: StoredDocument, change: str) -> DocumentBrief:
@@ -139,16 +134,4 @@ def _living(document: StoredDocument, change: str) -> DocumentBrief:
         event_at=document.event_at,
         change=change,
         lang=document.lang,
-    )
-
-
-def _withdrawn(change: DocumentChange) -> DocumentBrief:
-    return DocumentBrief(
-        document_id=change.document_id,
-        title="",
-        source=change.source,
-        url="",
-        observed_at=change.observed_at,
-        event_at=change.event_at,
-        change=change.kind,
     )

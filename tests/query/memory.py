@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from index.change_log import columns_of
 from index.communities.hierarchy import Hierarchy
 from index.segment import Segment
 from index.snapshot import Head, Labels, Snapshot, Totals
@@ -200,6 +201,9 @@ class MemoryView:
     def document(self, document_id):
         return next((d for d in self.stored.values() if d.id == document_id), None)
 
+    def documents_named(self, ids):
+        return {d.id: d for d in self.stored.values() if d.id in set(ids)}
+
     def document_chunks(self, number):
         return [c for c in self.stored_chunks.values() if c.document == number]
 
@@ -252,6 +256,12 @@ class MemoryView:
         for change in sorted(self.recorded, key=lambda c: c.observed_at):
             if change.observed_at >= since and (until is None or change.observed_at < until):
                 yield change
+
+    def change_columns(self, since):
+        return columns_of(
+            (c.generation, c.document_id, c.kind, c.observed_at, c.event_at, c.source, c.concepts)
+            for c in self.recorded
+        )
 
     def was_deleted(self, document_id):
         return document_id in self.tombstones
