@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from index.types import BoolArray, Int32Array, Int64Array, Millis
+from index.vectors.protocol import Condition, wanted_tokens
 from index.view import View, mask_rows
 from query.errors import BadFilterError
 from query.types import Filters, Searched, TimeAxis
@@ -43,6 +44,19 @@ def _coded(codes: Int32Array, labels: Sequence[str], wanted: tuple[str, ...]) ->
 def row_mask(view: View, filters: Filters) -> BoolArray:
     """bool[rows]: the living chunks that the filters allow."""
     return mask_rows(view.snapshot, document_mask(view, filters))
+
+
+def condition(filters: Filters) -> Condition:
+    """The same limits as a vector index understands them."""
+    window = filters.since, filters.until
+    observed = filters.time is TimeAxis.OBSERVED
+    return Condition(
+        event_at=(None, None) if observed else window,
+        observed_at=window if observed else (None, None),
+        source=filters.source,
+        lang=filters.lang,
+        where=wanted_tokens(filters.where),
+    )
 
 
 def searched(view: View, rows: BoolArray, filters: Filters) -> Searched:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from index.types import BoolArray, Float32Array, Int64Array
+from index.vectors.similarity import ExactLookup, Lookup
 from index.view import View
 from query.graph import SearchGraph
 from query.plan import Subquery
@@ -43,6 +44,7 @@ def rank(
     mode: Mode,
     settings: RankSettings,
     count: int,
+    lookup: Lookup | None = None,
 ) -> Ranking:
     """Rank the allowed chunks for a subquery.
 
@@ -54,8 +56,11 @@ def rank(
         mode: ``vector`` and ``bm25`` rank by one signal, ``hybrid`` by both, others by all.
         settings: Weights.
         count: Candidates wanted; fewer where fewer have any signal.
+        lookup: Similarity over these rows; exact without one.
     """
-    similarity = np.where(rows, view.snapshot.similarity(subquery.vector), 0).astype(np.float32)
+    lookup = lookup or ExactLookup(view.snapshot, rows)
+    depth = count if mode is Mode.VECTOR else settings.depth
+    similarity = lookup.best(subquery.vector, depth)
     text = _full_text(view, subquery, rows, settings.full_text_limit)
     if mode is Mode.VECTOR:
         scores = np.maximum(similarity, 0)
@@ -67,7 +72,8 @@ def rank(
         scores = _with_walk(graph, subquery, rows, (similarity, text), settings)
     order = best(scores, count)
     top = float(text.max()) if len(text) else 0.0
-    return Ranking(order, scores[order], similarity[order], text[order] / max(top, 1e-9))
+    cosines = lookup.at(subquery.vector, order)
+    return Ranking(order, scores[order], cosines, text[order] / max(top, 1e-9))
 
 
 def _full_text(view: View, subquery: Subquery, rows: BoolArray, limit: int) -> Float32Array:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from index.types import BoolArray
+from index.vectors.similarity import ExactSimilarity, Lookup, Similarity
 from index.view import View
 from query import answer as wording
 from query.assessor import Assessor, OfflineAssessor
@@ -14,7 +16,7 @@ from query.candidates import Candidates, Texts
 from query.communities import group
 from query.conclude import Conclusion, relevant_outside
 from query.enumeration import listed, mostly_found
-from query.filters import row_mask, searched
+from query.filters import condition, row_mask, searched
 from query.graph import GraphCache
 from query.language import Language
 from query.lazy import Descent, Explored, Groups, RelevanceTest, Verdicts, search
@@ -59,6 +61,7 @@ class Tools:
     graphs: GraphCache
     model: Model | None = None
     offline: OfflineAssessor = field(default_factory=OfflineAssessor)
+    similar: Similarity = field(default_factory=ExactSimilarity)
 
 
 class Run:
@@ -145,6 +148,7 @@ class Run:
                 mode=mode,
                 settings=self.settings.rank,
                 count=self._candidates(),
+                lookup=self._lookup,
             )
             groups = self._grouped(ranking)
         return Part(Candidates(subquery, ranking, self.graph, self.texts), ranking, groups)
@@ -249,9 +253,19 @@ class Run:
             watermark=snapshot.head.watermark,
             positions=snapshot.head.positions,
             subqueries=tuple(subquery.text for subquery in self.asked),
-            degraded=("model",) if self.lost else (),
+            degraded=self._degraded(),
         )
         yield SearchEvent(EventKind.ANSWER, {"outcome": outcome.value}, answer)
+
+    @cached_property
+    def _lookup(self) -> Lookup:
+        """Similarity over the allowed rows; made late, since an index may have to be asked."""
+        return self.tools.similar.over(self.view, self.rows, condition(self.question.filters))
+
+    def _degraded(self) -> tuple[str, ...]:
+        """What should have helped and could not."""
+        parts = (("model", self.lost), ("vectors", self._lookup.degraded))
+        return tuple(name for name, lost in parts if lost)
 
     @property
     def lost(self) -> bool:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 
+from index.vectors.similarity import ExactSimilarity, Similarity
 from index.view import SnapshotSource
 from query.assessor import Assessor
 from query.errors import BadFilterError
@@ -29,6 +30,7 @@ class Engine:
         model: A language model; it then tests, refines and words, and the assessor stands in
             where it is lost.
         backlog: Records that have arrived and are not indexed yet, for an honest "no record".
+        similar: How chunks near a vector are found; by the snapshot alone without it.
 
     ``graphs`` may be shared with others that look at the same snapshots.
     """
@@ -43,11 +45,19 @@ class Engine:
         model: Model | None = None,
         clock: Clock = time.perf_counter,
         backlog: Callable[[], int] = lambda: 0,
+        similar: Similarity | None = None,
     ) -> None:
         self._source = source
         self.graphs = GraphCache()
         self._tools = Tools(
-            language, assessor, settings or SearchSettings(), clock, backlog, self.graphs, model
+            language,
+            assessor,
+            settings or SearchSettings(),
+            clock,
+            backlog,
+            self.graphs,
+            model,
+            similar=similar or ExactSimilarity(),
         )
 
     @property

@@ -72,15 +72,20 @@ class ExactLookup:
     def __init__(self, snapshot: Snapshot, rows: BoolArray, *, degraded: bool = False) -> None:
         self._snapshot = snapshot
         self._rows = rows
+        self._last: tuple[Float32Array, Float32Array] | None = None
         self.degraded = degraded
 
     def best(self, vector: Float32Array, depth: int) -> Float32Array:
         """See ``Lookup.best``; all rows, whatever ``depth``."""
         del depth
-        return np.where(self._rows, self._snapshot.similarity(vector), 0).astype(np.float32)
+        scores = self._snapshot.similarity(vector)
+        self._last = vector, scores
+        return np.where(self._rows, scores, 0).astype(np.float32)
 
     def at(self, vector: Float32Array, rows: Int64Array) -> Float32Array:
         """See ``Lookup.at``."""
+        if self._last is not None and self._last[0] is vector:
+            return self._last[1][rows]
         return at(self._snapshot, vector, rows)
 
 
