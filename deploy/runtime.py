@@ -17,6 +17,7 @@ from deploy.assembly.writing import Ingestion
 from deploy.errors import DeployError
 from deploy.process import memory_bytes, release
 from deploy.rates import Rates
+from deploy.rejects import RejectShare
 from deploy.settings import Settings
 from deploy.telemetry.metrics import Metrics
 from deploy.telemetry.observe import Telemetry
@@ -53,11 +54,13 @@ def embedded(
     """Everything in one process, feeds too; on leaving, what was read is committed."""
     telemetry, rates = _telemetry(), Rates()
     with ExitStack() as stack:
+        rejects = _rejects(settings, telemetry)
 
         def observe(report: BatchReport | GenerationReport) -> None:
+            telemetry.observe(report)
             if isinstance(report, BatchReport):
                 rates.add(sum(report.generation.outcomes.values()))
-            telemetry.observe(report)
+                rejects(report.generation)
 
         ingestion = stack.enter_context(writing.ingestion(settings, origin, observe))
         status = writing.ingestion_status(settings, ingestion, rates)
@@ -105,7 +108,7 @@ def index(
     """The writer alone, to the end of the stream or until it is to stop; says what it did."""
     telemetry = _telemetry()
     started = time.monotonic()
-    progress = _Progress(telemetry, told)
+    progress = _Progress(telemetry, told, _rejects(settings, telemetry))
     with (
         writing.ingestion(settings, origin, progress.observe, told) as ingestion,
         outbox.publishing(settings, telemetry.observe),
@@ -126,9 +129,15 @@ def index(
 class _Progress:
     """Passes reports on and tells how far a bounded run has come."""
 
-    def __init__(self, telemetry: Telemetry, told: Told | None) -> None:
+    def __init__(
+        self,
+        telemetry: Telemetry,
+        told: Told | None,
+        rejects: Callable[[GenerationReport], None],
+    ) -> None:
         self._telemetry = telemetry
         self._told = told
+        self._rejects = rejects
         self.records = 0
         self.total: int | None = None
 
@@ -136,12 +145,29 @@ class _Progress:
         self._telemetry.observe(report)
         if not isinstance(report, BatchReport):
             return
+        self._rejects(report.generation)
         self.records += report.records
         if self._told is None:
             return
         self._told("indexing", self.records, self.total)
         if self.total is not None and self.records >= self.total:
             self._told("finding communities", 0, None)
+
+
+def _rejects(settings: Settings, telemetry: Telemetry) -> Callable[[GenerationReport], None]:
+    """Follows the share of rejected records and shows it; raises where it is to end the process."""
+    share = RejectShare(
+        settings.rejects_share,
+        stop=settings.rejects_stop,
+        told=lambda said: telemetry.warned("rejects", said),
+    )
+
+    def follow(report: GenerationReport) -> None:
+        share.add(report)
+        telemetry.metrics.rejects_share.set(share.share)
+        telemetry.metrics.rejects_over.set(share.over)
+
+    return follow
 
 
 def _telemetry() -> Telemetry:

@@ -116,6 +116,16 @@ class Settings(BaseSettings):
         "Topic that rejected records are published to, with the reason; empty keeps them in the "
         "store alone.",
     )
+    rejects_share: float = _setting(
+        "Topic",
+        0.2,
+        "Share of the last 1,000 records above which rejects raise an alert.",
+        gt=0,
+        le=1,
+    )
+    rejects_stop: bool = _setting(
+        "Topic", False, "End the writer above that share; one bad producer then stops everybody."
+    )
     message_max_bytes: int = _setting(
         "Topic", 2 * MIB, "Largest message; a larger one is rejected.", "bytes", ge=KIB
     )

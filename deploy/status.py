@@ -1,5 +1,6 @@
 """What ``/v1/status`` tells of this process: one look at the snapshot, the stream, the machine."""
 
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -37,6 +38,7 @@ class _Looked:
     memory: int
     store: int
     wal: int
+    free: int | None
     rejects: Mapping[str, int]
 
 
@@ -127,6 +129,7 @@ class Status:
             memory_bytes=looked.memory,
             store_bytes=looked.store,
             wal_bytes=looked.wal,
+            disk_free_bytes=looked.free,
         )
 
     def _look(self) -> _Looked:
@@ -139,6 +142,7 @@ class Status:
                 memory=process.memory_bytes(),
                 store=_size(path),
                 wal=_size(path.with_name(path.name + "-wal")),
+                free=_free(self._directory),
                 rejects=_rejects(path),
             )
         return looked
@@ -149,6 +153,13 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
+
+
+def _free(directory: Path) -> int | None:
+    try:
+        return shutil.disk_usage(directory).free
+    except OSError:
+        return None
 
 
 def _rejects(path: Path) -> Mapping[str, int]:

@@ -35,6 +35,12 @@ class Metrics:
         self.outbox_failures = self._counter(
             "dead_letter_topic_failures", "Attempts to publish dead letters that failed."
         )
+        self.rejects_share = self._gauge(
+            "rejects_share", "Share of rejected records among the last 1,000."
+        )
+        self.rejects_over = self._gauge(
+            "rejects_over", "1 while that share is above the setting rejects_share."
+        )
         self.chunks_added = self._counter("chunks_added", "Chunks that came.")
         self.chunks_retracted = self._counter("chunks_retracted", "Chunks that went.")
         self.pairs_changed = self._counter("pairs_changed", "Co-occurrences whose count changed.")
@@ -124,6 +130,7 @@ _STANDING = {
     "tidegraph_dead_letters_pending": "Rejected records that wait for somebody.",
     "tidegraph_memory_bytes": "Resident memory of the process and its workers.",
     "tidegraph_store_bytes": "Size of the store.",
+    "tidegraph_disk_free_bytes": "Free space on the volume of the data directory.",
     "tidegraph_wal_bytes": "Size of the store's write-ahead log.",
 }
 
@@ -181,6 +188,7 @@ def _plain(status: StatusReport) -> Iterator[tuple[str, float | None]]:
     yield "tidegraph_memory_bytes", operations.memory_bytes
     yield "tidegraph_store_bytes", operations.store_bytes
     yield "tidegraph_wal_bytes", operations.wal_bytes
+    yield "tidegraph_disk_free_bytes", operations.disk_free_bytes
 
 
 def _seconds(millis: int | None) -> float | None:

@@ -29,6 +29,7 @@ class Operations:
     memory_bytes: int | None = None
     store_bytes: int | None = None
     wal_bytes: int | None = None
+    disk_free_bytes: int | None = None
     degraded: tuple[str, ...] = ()
 
 
