@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from index.analysis.scripts import pieces
 from query.plan import Subquery
 from query.words import WORD
 
@@ -182,4 +183,5 @@ def stem(word: str) -> str:
 
 def stems(text: str) -> set[str]:
     """The stems of the words of a text."""
-    return {stem(found.group()) for found in WORD.finditer(text)}
+    found = WORD.findall(text)
+    return {stem(part) for word in found for part in pieces(word)}

@@ -1,10 +1,16 @@
 """Words of a question: which of them carry meaning, and which look like names."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-WORD = re.compile(r"[^\W_]+(?:[-'\u2019./&][^\W_]+)*")
+import stopwordsiso
+
+from index.analysis.scripts import marks, pieces
+
+_LETTERS = rf"[^\W_]+(?:[{marks()}\u200c\u200d]+[^\W_]*)*"
+WORD = re.compile(rf"{_LETTERS}(?:[-'\u2019./&]{_LETTERS})*")
 """A word with inner hyphens, apostrophes, dots and slashes: ``Abdul-Aziz``, ``SYN-REP-1234``."""
 
 _POSSESSIVE = re.compile(r"['\u2019]s?$", re.IGNORECASE)
@@ -20,7 +26,7 @@ _ASKING = """
     without would you your yours tell show list find describe explain
 """
 STOP_WORDS = frozenset(_ASKING.split())
-"""English words that ask but do not say what about; other languages lose nothing by them."""
+"""English words that ask but do not say what about."""
 
 _BROAD = """
     main major key top overall overview theme themes topic topics subject subjects trend trends
@@ -41,8 +47,31 @@ def words(text: str) -> list[str]:
 def content_words(text: str) -> tuple[str, ...]:
     """The distinct words of a question that are worth looking up, in order, lower case."""
     found = dict.fromkeys(word.lower() for word in words(text))
-    content = tuple(word for word in found if word not in STOP_WORDS)
-    return content or tuple(found)
+    foreign = _foreign_stop_words(list(found))
+    parts = dict.fromkeys(part for word in found for part in pieces(word))
+    content = tuple(part for part in parts if part not in STOP_WORDS and part not in foreign)
+    return content or tuple(parts)
+
+
+_LANGUAGES = """
+    de fr es it pt nl sv da nb fi pl cs sk hu ro ca hr ru uk bg el tr ar fa he hi id vi ko ja zh
+""".split()  # noqa: SIM905  # easier to read
+_TELLING = 2
+
+
+def _foreign_stop_words(found: Sequence[str]) -> frozenset[str]:
+    """The stop words of the language whose own the question holds most of; none for English."""
+    if any(pieces(word) != [word] for word in found):
+        return _stop_words("ja") | _stop_words("zh")
+    ours = sum(word in STOP_WORDS for word in found)
+    counts = {lang: sum(word in _stop_words(lang) for word in found) for lang in _LANGUAGES}
+    best = max(counts, key=counts.__getitem__)
+    return _stop_words(best) if counts[best] >= _TELLING and counts[best] > ours else frozenset()
+
+
+@cache
+def _stop_words(lang: str) -> frozenset[str]:
+    return frozenset(stopwordsiso.stopwords({"nb": "no"}.get(lang, lang)))
 
 
 def is_broad(text: str) -> bool:

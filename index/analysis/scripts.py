@@ -56,3 +56,48 @@ def word_pattern() -> re.Pattern[str]:
     letter = rf"(?:[^\W_]+|[{marks()}{JOINERS}]+)"
     word = rf"[^\W\d_]{letter}*(?:['\u2019\u00b7-]{letter}+|/(?=[A-Z]){letter}+)*"
     return re.compile(rf"(?P<word>{word})|(?P<number>\d[\w.,]*)|[^\w\s]|\n")
+
+
+_LETTER = re.compile(f"[{UNSPACED}]")
+_RUN = re.compile(
+    r"(?P<kana>[\u3041-\u309f]+)|(?P<katakana>[\u30a0-\u30ff\uff66-\uff9f]+)"
+    r"|(?P<thai>[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+)|(?P<han>[UNSPACED]+)|[^UNSPACED]+".replace(
+        "UNSPACED", UNSPACED
+    )
+)
+_HAN_PIECE = 2
+_THAI_PIECE = 4
+
+
+def spread(text: str) -> str:
+    """The text with each letter of an unspaced script apart, as the full-text index keeps it.
+
+    SQLite's tokenizer ends a word at a space; so a letter is a word there, and a word or
+    any part of a sentence is found as a phrase of its letters.
+    """
+    if text.isascii() or not _LETTER.search(text):
+        return text
+    return _LETTER.sub(r" \g<0> ", text)
+
+
+def pieces(word: str) -> list[str]:
+    """What to look a word up by: itself, or the overlapping parts of a run without spaces.
+
+    Two ideographs, four letters of Thai and its like, a whole katakana run; hiragana only where
+    there is nothing else, since it writes the grammar.
+    """
+    if word.isascii() or not _LETTER.search(word):
+        return [word]
+    found: list[str] = []
+    for match in _RUN.finditer(word):
+        if match["han"]:
+            found += _overlapping(match[0], _HAN_PIECE)
+        elif match["thai"]:
+            found += _overlapping(match[0], _THAI_PIECE)
+        elif not match["kana"]:
+            found.append(match[0])
+    return found or [word]
+
+
+def _overlapping(run: str, size: int) -> list[str]:
+    return [run[at : at + size] for at in range(max(1, len(run) - size + 1))]

@@ -9,6 +9,7 @@ import numpy as np
 import orjson
 
 from index.admission import Admitted, Known, document_id
+from index.analysis.scripts import spread
 from index.store.rows import int32_array, int32_blob
 from index.types import (
     Analysis,
@@ -116,7 +117,7 @@ def withdraw(connection: sqlite3.Connection, document_id: str, forms: FormCounts
         # A contentless FTS5 table wants the old values to take an entry out.
         connection.execute(
             "INSERT INTO full_text (full_text, rowid, title, text) VALUES ('delete', ?, ?, ?)",
-            (slot, title, text[start:end]),
+            (slot, spread(title), spread(text[start:end])),
         )
         connection.execute("DELETE FROM facets WHERE slot = ?", (slot,))
         forms.withdraw(int32_array(used).tolist())
@@ -168,7 +169,8 @@ def insert(
         chunk_rows.append(
             (slot, number, ordinal, chunk.start, chunk.end, concepts, used, chunk.vector)
         )
-        text_rows.append((slot, document.title, document.text[chunk.start : chunk.end]))
+        body = document.text[chunk.start : chunk.end]
+        text_rows.append((slot, spread(document.title), spread(body)))
         facet_rows += [
             (slot, f.kind.value, f.low, f.high, f.unit, f.start, f.end) for f in chunk.facets
         ]
