@@ -1,0 +1,1 @@
+"""Grafana dashboards, made from a short description of their panels."""
