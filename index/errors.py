@@ -26,7 +26,11 @@ class FingerprintMismatchError(StoreError):
 
 
 class NegativeCountError(IndexingError):
-    """A delta would make a count negative; it was refused whole."""
+    """A delta would make a count negative; it was refused whole. ``concepts``: whose count."""
+
+    def __init__(self, message: str, concepts: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.concepts = concepts
 
 
 class SnapshotRetiredError(IndexingError):
@@ -39,3 +43,11 @@ class UnknownPartError(IndexingError):
 
 class VectorIndexError(IndexingError):
     """A vector index cannot be reached or used, or answers nonsense; search goes on without it."""
+
+
+class EmbedderError(IndexingError):
+    """What should make vectors does not: it refuses the key, or answers something else."""
+
+
+class EmbedderAwayError(EmbedderError):
+    """The embedder is not there for now; what waits for it may go on later."""

@@ -20,10 +20,13 @@ from index.analysis.extraction import (
 from index.analysis.facets import facets
 from index.analysis.fingerprint import Fingerprint
 from index.analysis.languages import LanguageDetector, base_language
+from index.analysis.piped import PipedExtractor
+from index.analysis.pipelines import pipelines
 from index.analysis.sentences import sentence_spans
 from index.analysis.settings import AnalyzerSettings
 from index.analysis.tagging import Tagger
 from index.analysis.titles import candidate_keys, readable_title, title_mentions
+from index.errors import EmbedderError
 from index.types import (
     Analysis,
     AnalyzedChunk,
@@ -65,13 +68,16 @@ class Analyzer:
     def __init__(self, settings: AnalyzerSettings) -> None:
         self._settings = settings
         tagger = Tagger(settings.tagger, parser=settings.parser)
-        self._embedder = make_embedder(settings.embedder)
+        self._embedder = make_embedder(settings)
         self._detector = LanguageDetector()
         self._extractors: dict[str, ConceptExtractor] = {"en": EnglishExtractor(tagger)}
+        others = pipelines(dict(settings.pipelines))
+        self._extractors |= {lang: PipedExtractor(one) for lang, one in others.items()}
         self._lock = Lock()
+        named = [f"{tagger.name}+parser" if settings.parser else tagger.name]
         self.fingerprint = Fingerprint(
-            tagger=f"{tagger.name}+parser" if settings.parser else tagger.name,
-            tagger_version=tagger.version,
+            tagger=", ".join(named + [one.name for one in others.values()]),
+            tagger_version=", ".join([tagger.version, *(one.version for one in others.values())]),
             chunking=f"{settings.chunk_words} words, rules {chunking.VERSION}",
             normalisation=normalise.VERSION,
             embedder=self._embedder.name,
@@ -82,23 +88,36 @@ class Analyzer:
         """The analysis of each document, in order; equal alone and in any batch.
 
         A document that cannot be analyzed is rejected with the reason, the others go on.
+
+        Raises:
+            EmbedderError: There are no vectors; that is no document's fault.
         """
         with self._lock:
             try:
                 return self._batch(documents)
+            except EmbedderError:
+                raise
             except Exception:  # noqa: BLE001  # a library's failure on one text must not take the batch
                 return [self._alone(document) for document in documents]
 
     def embed_queries(self, texts: Sequence[str]) -> Float32Array:
         """Unit rows, float32 [n, dimensions]; a text without tokens gives zeros."""
-        with self._lock:
-            return self._embedder.embed([_readable(text) for text in texts])
+        return self._embedder.embed([_readable(text) for text in texts])
 
     def concepts_of(self, text: str) -> tuple[Mention, ...]:
-        """The distinct concepts of a short text in English, such as a question, by key."""
+        """The distinct concepts of a short text such as a question, by key.
+
+        In another language than English its names by English rules come too: a question names
+        few things, and a document about them may be in either.
+        """
+        readable = _readable(text)
         with self._lock:
-            found = self._extractors["en"].mentions([_readable(text)])
-        return distinct(found[0], self._settings.max_concepts)
+            lang = self._detector.detect(readable)
+            [found] = self._extractor(lang).mentions([readable])
+            if lang != "en":
+                [english] = self._extractors["en"].mentions([readable])
+                found = [*found, *(m for m in english if m.form[:1].isupper())]
+        return distinct(found, self._settings.max_concepts)
 
     def candidate_keys(self, text: str) -> list[ConceptKey]:
         """Keys that runs of a question's words may be stored under, longest runs first."""
@@ -115,6 +134,8 @@ class Analyzer:
     def _alone(self, document: Document) -> Analysis | Rejected:
         try:
             return self._batch([document])[0]
+        except EmbedderError:
+            raise
         except Exception as error:  # noqa: BLE001  # told as a value
             detail = f"{type(error).__name__}: {error}"[:500]
             return Rejected(Reason.ANALYSIS_FAILED, detail)

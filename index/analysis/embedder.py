@@ -3,15 +3,20 @@
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
 
+from index.analysis.settings import AnalyzerSettings
 from index.types import Float32Array
 
 
 class Embedder(Protocol):
-    """Gives each text a unit vector that depends on that text alone, not on its batch."""
+    """Gives each text a unit vector that depends on that text alone, not on its batch.
+
+    Safe to use from several threads. ``name`` tells it from all others.
+    """
 
     name: str
     dimensions: int
@@ -36,6 +41,7 @@ class WordLlamaEmbedder:
         self._table: Float32Array = model.embedding
         self._tokenizer = model.tokenizer
         self._tokenizer.no_padding()
+        self._lock = Lock()
         self.dimensions = int(self._table.shape[1])
 
     def embed(self, texts: Sequence[str]) -> Float32Array:
@@ -43,7 +49,8 @@ class WordLlamaEmbedder:
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in zip(rows, texts, strict=True):
             # One at a time: a longer list would be spread over threads of the tokenizer's own.
-            [encoding] = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)
+            with self._lock:
+                [encoding] = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)
             ids = encoding.ids
             if ids:
                 np.add.reduce(self._table.take(ids, axis=0, mode="clip"), axis=0, out=row)
@@ -65,12 +72,17 @@ def _load_wordllama() -> Any:
     return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
 
 
-def make_embedder(name: str) -> Embedder:
-    """The packaged embedder of that name.
+def make_embedder(settings: AnalyzerSettings) -> Embedder:
+    """The packaged embedder, or one behind a server; only that one is ever asked over a network.
 
     Raises:
         ValueError: no embedder has that name.
+        EmbedderError: the server is asked for its dimensions and does not tell them.
     """
-    if name == "wordllama":
+    if settings.embedder == "wordllama":
         return WordLlamaEmbedder()
-    raise ValueError(f"no embedder is called {name!r}; known: wordllama")
+    if settings.embedder == "openai" and settings.embedder_server is not None:
+        from index.analysis.embedder_http import HttpEmbedder  # noqa: PLC0415  a second to import
+
+        return HttpEmbedder(settings.embedder_server)
+    raise ValueError(f"no embedder is called {settings.embedder!r}; known: wordllama, openai")

@@ -13,6 +13,7 @@ from typing import Self
 
 from index.analysis.settings import AnalyzerSettings
 from index.analysis.worker import serve
+from index.errors import EmbedderError
 from index.types import Analysis, Document, Reason, Rejected
 
 Result = Analysis | Rejected
@@ -57,14 +58,17 @@ class _Worker:
 
         Raises:
             WorkerDiedError: the process ended before it answered.
+            EmbedderError: it found nobody who makes the vectors.
         """
         connection = self.start()
         try:
             connection.send(list(documents))
-            results: list[Result] = connection.recv()
+            results: list[Result] | EmbedderError = connection.recv()
         except (EOFError, OSError) as error:
             code = self.stop()
             raise WorkerDiedError(f"the analysis process ended with code {code}") from error
+        if isinstance(results, EmbedderError):
+            raise results
         return results
 
     def stop(self) -> int | None:

@@ -5,9 +5,16 @@ hands its tokenizer one text at a time.
 """
 
 import signal
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
 
 from index.analysis.settings import AnalyzerSettings
+from index.errors import EmbedderError
+from index.types import Analysis, Document, Rejected
+
+if TYPE_CHECKING:  # loads the models
+    from index.analysis.analyzer import Analyzer
 
 
 def serve(connection: Connection, settings: AnalyzerSettings) -> None:
@@ -21,6 +28,16 @@ def serve(connection: Connection, settings: AnalyzerSettings) -> None:
     analyzer = Analyzer(settings)
     try:
         while True:
-            connection.send(analyzer.analyze(connection.recv()))
+            connection.send(_analyzed(analyzer, connection.recv()))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
+
+
+def _analyzed(
+    analyzer: "Analyzer", documents: Sequence[Document]
+) -> list[Analysis | Rejected] | EmbedderError:
+    """The results, or why there are no vectors: the parent raises it again."""
+    try:
+        return analyzer.analyze(documents)
+    except EmbedderError as error:
+        return type(error)(str(error))
