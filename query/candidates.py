@@ -7,7 +7,7 @@ import numpy as np
 from index.types import Float32Array
 from index.view import StoredChunk, StoredDocument, View
 from query.assessor import Candidate
-from query.graph import SearchGraph
+from query.graph import SearchGraph, listed
 from query.language import Language
 from query.plan import Subquery
 from query.ranking import Ranking
@@ -96,5 +96,11 @@ def _named(subquery: Subquery, ranking: Ranking, graph: SearchGraph) -> Float32A
     if not total:
         return np.zeros(len(ranking.rows), np.float32)
     documents = graph.snapshot.chunk_document[ranking.rows]
-    chosen = graph.chunks[ranking.rows].maximum(graph.titles[documents])
-    return np.asarray(chosen @ weights / total, np.float32)
+    lists = (listed(graph.chunks, ranking.rows), listed(graph.titles, documents))
+    places = np.arange(len(documents))
+    owner = np.concatenate([np.repeat(places, np.diff(each.offsets)) for each in lists])
+    concepts = np.concatenate([each.concepts for each in lists])
+    met, wide = np.flatnonzero(weights[concepts]), len(weights)
+    pairs = np.unique(owner[met] * wide + concepts[met])
+    named = np.bincount(pairs // wide, weights[pairs % wide] / total, len(documents))
+    return named.astype(np.float32)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from index.communities.hierarchy import Hierarchy
 from index.types import Float64Array, Int64Array
-from query.graph import SearchGraph
+from query.graph import SearchGraph, listed
+from query.homes import Lists
 from query.lazy import ROOT, Groups
 from query.settings import LazySettings
 
@@ -21,7 +21,7 @@ def homes(graph: SearchGraph, rows: Int64Array, level: int, count: int) -> Int64
     A chunk's affinity to a community is the summed idf of the concepts that they share; equal
     affinities go to the smaller id.
     """
-    return _homes(graph, graph.chunks[rows], level, count)[0]
+    return _homes(graph, listed(graph.chunks, rows), level, count)[0]
 
 
 def strongest(
@@ -33,22 +33,21 @@ def strongest(
     """
     order = np.argsort(owner, kind="stable")
     offsets = np.searchsorted(owner[order], np.arange(owners + 1))
-    ones = np.ones(len(owner), np.float32)
-    lists = csr_matrix((ones, concepts[order], offsets), shape=(owners, len(graph.idf)))
+    lists = Lists(offsets, concepts[order].astype(np.int32))
     best, strength = _homes(graph, lists, level, 1)
     return best[:, 0], strength[:, 0]
 
 
 def _homes(
-    graph: SearchGraph, lists: csr_matrix, level: int, count: int
+    graph: SearchGraph, lists: Lists, level: int, count: int
 ) -> tuple[Int64Array, Float64Array]:
-    """Communities and affinities, [lists, count] both, of the concepts that each row lists."""
+    """The communities of each list of concepts, int64[lists, count], and their affinities."""
     from query.kernels import strongest_few  # noqa: PLC0415  numba takes a while to import
 
-    shape = (lists.shape[0], count)
+    shape = (len(lists.offsets) - 1, count)
     best, strength = np.empty(shape, np.int64), np.empty(shape, np.float64)
-    offsets, concepts = lists.indptr.astype(np.int64), lists.indices.astype(np.int32)
-    strongest_few(offsets, concepts, graph.memberships[level], graph.idf, best, strength)
+    community_of = graph.memberships[level]
+    strongest_few(lists.offsets, lists.concepts, community_of, graph.idf, best, strength)
     return best, strength
 
 
@@ -60,7 +59,7 @@ def group(graph: SearchGraph, ranked: Int64Array, settings: LazySettings) -> Gro
         ranked: Chunk rows, best first.
         settings: ``homes`` and ``best_of``.
     """
-    lists = graph.chunks[ranked]
+    lists = listed(graph.chunks, ranked)
     tables = [
         _homes(graph, lists, level, settings.homes)[0] for level in range(len(graph.memberships))
     ]
@@ -122,14 +121,15 @@ class _Held:
 
 
 def _children(graph: SearchGraph, ids: Int64Array) -> dict[int, list[int]]:
-    """Of some communities, ascending, the children that are among them, ascending."""
+    """Of some communities, ascending, the children that are among them; only those with any."""
     hierarchy = graph.snapshot.hierarchy
-    below: dict[int, list[int]] = {community: [] for community in ids.tolist()}
     parents = hierarchy.parent[np.searchsorted(hierarchy.ids, ids)]
-    for community, parent in zip(ids.tolist(), parents.tolist(), strict=True):
-        if parent in below:
-            below[parent].append(community)
-    return below
+    inside = np.flatnonzero(np.isin(parents, ids))
+    order = inside[np.argsort(parents[inside], kind="stable")]
+    firsts = np.flatnonzero(np.diff(parents[order], prepend=NONE))
+    below, bounds = ids[order].tolist(), [*firsts.tolist(), len(order)]
+    each = (below[start:end] for start, end in pairwise(bounds))
+    return dict(zip(parents[order[firsts]].tolist(), each, strict=True))
 
 
 def main_home(graph: SearchGraph, rows: Int64Array, level: int) -> Int64Array:
@@ -137,7 +137,7 @@ def main_home(graph: SearchGraph, rows: Int64Array, level: int) -> Int64Array:
 
     At ``level``, or where the chunk has none there, at the deepest level above.
     """
-    found, lists = np.full(len(rows), ROOT, np.int64), graph.chunks[rows]
+    found, lists = np.full(len(rows), ROOT, np.int64), listed(graph.chunks, rows)
     for above in range(min(level + 1, len(graph.memberships))):
         best = _homes(graph, lists, above, 1)[0][:, 0]
         found = np.where(best == NONE, found, best)

@@ -201,6 +201,15 @@ class SearchGraph:
         return named
 
 
+def listed(matrix: csr_matrix, rows: Int32Array | Int64Array) -> Lists:
+    """The columns of some rows of a matrix; scipy's own indexing takes ten times as long."""
+    first = matrix.indptr[rows].astype(np.int64)
+    sizes = matrix.indptr[rows + 1] - first
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    at = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], sizes)
+    return Lists(offsets, matrix.indices[at])
+
+
 def inverse(weights: Float32Array) -> Float32Array:
     """float32[n]: one by each weight, 0 where that is 0."""
     return np.divide(1, weights, out=np.zeros_like(weights), where=weights > 0)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from index.types import BoolArray, Float32Array, Int64Array
-from query.graph import SearchGraph, inverse
+from query.graph import SearchGraph, inverse, listed
 from query.settings import WalkSettings, WalkStart
 
 
@@ -127,20 +127,19 @@ def bridge(graph: SearchGraph, fused: Float32Array, count: int, titles: int) -> 
     """
     top = best(fused, count)
     strength = np.zeros(len(graph.title_weight), np.float32)
-    chosen = graph.chunks[top]
-    carried = np.repeat(fused[top] / fused[top[:1]], np.diff(chosen.indptr))
-    named, place = np.unique(chosen.indices, return_inverse=True)
+    chosen = listed(graph.chunks, top)
+    carried = np.repeat(fused[top] / fused[top[:1]], np.diff(chosen.offsets))
+    named, place = np.unique(chosen.concepts, return_inverse=True)
     weights = np.zeros(len(named), np.float32)
     np.maximum.at(weights, place, carried)
     degree = graph.title_degree[named]
     leads = (degree > 0) & (degree <= titles)
     named, degree = named[leads], degree[leads]
-    if len(named):
-        met = graph.snapshot.concept_titles[named]
-        weights = weights[leads] * graph.idf[named] / np.sqrt(degree)
-        np.maximum.at(strength, met.indices, np.repeat(weights, np.diff(met.indptr)))
-        touched = np.unique(met.indices)
-        strength[touched] *= inverse(graph.title_weight[touched])
+    met = listed(graph.snapshot.concept_titles, named)
+    worth = weights[leads] * graph.idf[named] / np.sqrt(degree)
+    np.maximum.at(strength, met.concepts, np.repeat(worth, np.diff(met.offsets)))
+    touched = np.unique(met.concepts)
+    strength[touched] *= inverse(graph.title_weight[touched])
     return strength[graph.snapshot.chunk_document]
 
 
