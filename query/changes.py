@@ -1,12 +1,23 @@
-"""Which changes a question is about: those of a window, of some concepts."""
+"""Which changes a question is about: those of a window, of some concepts, by interval."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
 from index.change_log import ChangeColumns
 from index.types import Int64Array, Millis
+from query.errors import BadFilterError
 
+_MINUTE = 60_000
+_DAY = 24 * 60 * _MINUTE
+READABLE = (
+    *(_MINUTE * n for n in (1, 5, 15, 60, 180, 360, 720)),
+    *(_DAY * n for n in (1, 2, 7, 14, 30, 91, 365, 3650)),
+)
+"""Lengths of an interval that a person can read, in milliseconds."""
+INTERVALS = 48
+"""Counts that a sparkline has at most, the recent and the past ones rounded up; ours."""
 _ALWAYS = Millis(-(1 << 62))
 
 
@@ -38,3 +49,35 @@ def concerning(changes: ChangeColumns, concepts: Int64Array, concept_count: int)
     wanted[concepts] = True
     named = np.flatnonzero(wanted[changes.concepts])
     return changes.take(np.unique(np.searchsorted(changes.offsets, named, side="right") - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Intervals of ``length`` milliseconds; the first recent one, ``past``, begins at ``since``.
+
+    The first and the last may be cut by the window.
+    """
+
+    start: Millis
+    length: Millis
+    past: int
+    count: int
+
+
+def axis_of(since: Millis, until: Millis, window: Millis) -> Axis:
+    """The finest readable intervals of which at most ``INTERVALS`` cover both windows.
+
+    Raises:
+        BadFilterError: A window is empty.
+    """
+    if since >= until or window <= 0:
+        raise BadFilterError("the window is empty: since must be before until, and have a past")
+
+    def pieces(length: int) -> tuple[int, int]:
+        return -(-window // length), -(-(until - since) // length)
+
+    length = next((n for n in READABLE if sum(pieces(n)) <= INTERVALS), None)
+    if length is None:  # centuries
+        length = -(-(window + until - since) // (INTERVALS - 2))
+    past, recent = pieces(length)
+    return Axis(Millis(since - past * length), Millis(length), past, past + recent)

@@ -2,10 +2,12 @@
 
 from index.types import Millis
 from index.view import View
-from query import overview, stories
+from query import overview, stories, trends
+from query.changes import Time
 from query.errors import BadFilterError
 from query.graph import GraphCache, SearchGraph
-from query.types_news import Communities, CommunityCard, ConceptCard, News, TimeRow
+from query.trends import TrendsAsked
+from query.types_news import Communities, CommunityCard, ConceptCard, News, TimeRow, Trends
 
 
 class Newsroom:
@@ -32,13 +34,24 @@ class Newsroom:
         return stories.new(view, self._graph(view), about, since, until, limit)
 
     def timeseries(
-        self, view: View, *, concept: str, interval: Millis, since: Millis, until: Millis
+        self,
+        view: View,
+        *,
+        concept: str,
+        interval: Millis,
+        since: Millis,
+        until: Millis,
+        time: Time = Time.OBSERVED,
     ) -> tuple[TimeRow, ...]:
         """See ``stories.timeseries``."""
         _check(since, until)
         if interval <= 0:
             raise BadFilterError("the interval must be longer than nothing")
-        return stories.timeseries(view, self._graph(view), concept, interval, since, until)
+        return stories.timeseries(view, self._graph(view), concept, interval, since, until, time)
+
+    def trends(self, view: View, asked: TrendsAsked) -> Trends:
+        """See ``trends.trends``."""
+        return trends.trends(view, self._graph(view), asked)
 
     def communities(
         self, view: View, *, level: int = 0, since: Millis, limit: int = 20

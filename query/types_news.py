@@ -72,7 +72,7 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class TimeRow:
-    """Changes by arrival in ``[start, start + interval)``; ``start`` is ISO 8601 in UTC."""
+    """Changes in ``[start, start + interval)``; ``start`` is ISO 8601 in UTC."""
 
     start: str
     documents: int
@@ -154,4 +154,54 @@ class ConceptCard:
     communities: tuple[int, ...]
     neighbours: tuple[ConceptNeighbour, ...]
     documents: tuple[DocumentBrief, ...]
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A concept or a community that rose beyond its past.
+
+    ``key`` is the concept's key or the community's id, ``label`` what people read, ``kind`` the
+    concept's kind or ``community``, ``concepts`` surface forms. ``recent`` and ``past`` count
+    documents; ``expected`` are the recent ones that the rate of the past would give, ``growth``
+    is recent to expected, None without a past. ``counts`` has one count for each interval.
+    ``newest`` is the document that named it last.
+    """
+
+    key: str
+    label: str
+    kind: str
+    concepts: tuple[str, ...]
+    recent: int
+    past: int
+    expected: float
+    growth: float | None
+    score: float
+    counts: tuple[int, ...]
+    newest: DocumentBrief
+
+
+@dataclass(frozen=True, slots=True)
+class Trends:
+    """What rose in ``[since, until)`` against ``[past_since, since)``, the highest score first.
+
+    ``kind`` is ``concept`` or ``community`` (then of ``level``), ``time`` ``observed`` or
+    ``event``. All counts have the same intervals of ``interval_seconds``, the first from
+    ``start``; those from index ``recent_from`` on are recent, and that one begins at ``since``.
+    The first and the last may be cut by the window. ``documents`` counts all documents so.
+    """
+
+    kind: str
+    level: int | None
+    time: str
+    past_since: Millis
+    since: Millis
+    until: Millis
+    start: Millis
+    interval_seconds: int
+    recent_from: int
+    recent_documents: int
+    past_documents: int
+    documents: tuple[int, ...]
+    trends: tuple[Trend, ...]
     generation: int

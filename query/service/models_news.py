@@ -51,7 +51,7 @@ class NewsModel(Model):
 
 
 class TimeRowModel(Model):
-    """Changes by arrival in one interval."""
+    """Changes in one interval."""
 
     start: datetime
     documents: int
@@ -60,9 +60,10 @@ class TimeRowModel(Model):
 
 
 class TimeseriesModel(Model):
-    """Changes that concern a concept, one row for each interval."""
+    """Changes that concern a concept, one row for each interval of `time`."""
 
     concept: str
+    time: str
     interval_seconds: int
     rows: list[TimeRowModel]
     generation: int
@@ -169,4 +170,50 @@ class ConceptListModel(Model):
     """Concepts whose key begins with what was asked, the most frequent first."""
 
     concepts: list[ConceptItemModel]
+    generation: int
+
+
+class TrendModel(Model):
+    """A concept or a community that rose beyond its past.
+
+    `key` is the concept's key or the community's id. `expected` are the recent documents that the
+    rate of the past would give, `growth` is recent to expected, null without a past. `counts` has
+    one count for each interval: a sparkline. `score` is the log-likelihood ratio G2 of the recent
+    and the past count, divided by the dispersion of the past; 3.84 is chance at 5%.
+    """
+
+    key: str
+    label: str
+    kind: str
+    concepts: list[str]
+    recent: int
+    past: int
+    expected: float
+    growth: float | None
+    score: float
+    counts: list[int]
+    newest: DocumentBriefModel
+
+
+class TrendsModel(Model):
+    """What rose since `since`, compared with the window before it, the highest score first.
+
+    All counts have the same intervals, the first from `start`; those from index `recent_from` on
+    are recent, and that one begins at `since`. The first and the last may be cut by the window.
+    `documents` counts all documents so. A document counts once for each interval.
+    """
+
+    kind: str
+    level: int | None
+    time: str
+    past_since: Moment
+    since: Moment
+    until: Moment
+    start: Moment
+    interval_seconds: int
+    recent_from: int
+    recent_documents: int
+    past_documents: int
+    documents: list[int]
+    trends: list[TrendModel]
     generation: int

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query
 
 from index.types import Millis
 from index.view import View
+from query.changes import Time
 from query.errors import BadFilterError, UnknownCommunityError
 from query.service.models import when
 from query.service.models_news import (
@@ -100,8 +101,9 @@ def timeseries(
     ] = "1d",
     since: Since = "30d",
     until: Until = None,
+    time: Annotated[Time, Query(description="Time of arrival, or of the event")] = Time.OBSERVED,
 ) -> TimeseriesModel:
-    """Count the changes that concern a concept, by interval of arrival."""
+    """Count the changes that concern a concept, by interval of arrival or of event time."""
     length = span(interval)
     if not length:
         raise BadFilterError(f"{interval[:40]!r} is no interval: give 15m, 1h, 1d or 1w.")
@@ -110,10 +112,11 @@ def timeseries(
         raise BadFilterError(f"That makes more than {MOST_ROWS} rows: take a longer interval.")
     with reader.pinned(tagged=False) as view:
         rows = service.news.timeseries(
-            view, concept=concept, interval=length, since=first, until=last
+            view, concept=concept, interval=length, since=first, until=last, time=time
         )
         return TimeseriesModel(
             concept=concept,
+            time=time.value,
             interval_seconds=length // 1000,
             rows=[TimeRowModel.model_validate(row) for row in rows],
             generation=view.snapshot.generation,

@@ -8,10 +8,12 @@ from uuid import uuid4
 
 from index.types import Millis
 from index.view import SnapshotSource, View
+from query.changes import Time
 from query.graph import GraphCache
 from query.service.status import StatusReport
+from query.trends import TrendsAsked
 from query.types import Question, SearchEvent
-from query.types_news import Communities, CommunityCard, ConceptCard, News, TimeRow
+from query.types_news import Communities, CommunityCard, ConceptCard, News, TimeRow, Trends
 
 
 class Searcher(Protocol):
@@ -33,9 +35,19 @@ class Newsroom(Protocol):
         """What arrived in a window, as stories."""
 
     def timeseries(
-        self, view: View, *, concept: str, interval: Millis, since: Millis, until: Millis
+        self,
+        view: View,
+        *,
+        concept: str,
+        interval: Millis,
+        since: Millis,
+        until: Millis,
+        time: Time = Time.OBSERVED,
     ) -> Sequence[TimeRow]:
         """Changes that concern a concept, by interval; raises ``UnknownConceptError``."""
+
+    def trends(self, view: View, asked: TrendsAsked) -> Trends:
+        """What rose beyond its past; raises ``UnknownCommunityError`` for no such level."""
 
     def communities(self, view: View, *, level: int, since: Millis, limit: int) -> Communities:
         """One level; raises ``UnknownCommunityError`` where there is no such level."""

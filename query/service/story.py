@@ -10,19 +10,13 @@ from index.change_log import DELETE, EDIT, ChangeColumns
 from index.types import Int64Array, Millis
 from index.view import ChangeKind, StoredDocument, View
 from query.briefs import brief_of_change
+from query.changes import READABLE
 from query.graph import SearchGraph
 from query.homes import Lists, Placed, homes
 from query.types_news import DocumentBrief
 
 BARS = 24
 """Intervals that a timeline has at most."""
-_MINUTE = 60_000
-_DAY = 24 * 60 * _MINUTE
-INTERVALS = (
-    *(_MINUTE * n for n in (1, 5, 15, 60, 180, 360, 720)),
-    *(_DAY * n for n in (1, 2, 7, 14, 30, 91, 365, 3650)),
-)
-"""Lengths of an interval that a person can read, in milliseconds."""
 OUTLIERS = 0.01
 """Share of the oldest documents that a timeline leaves out: one wrong date would flatten it."""
 
@@ -75,11 +69,11 @@ def timelines(
 def _intervals(moments: Int64Array) -> tuple[int, int, int]:
     """Start, length and number of intervals that cover moments, but for the oldest few."""
     if not len(moments):
-        return 0, INTERVALS[0], 1
+        return 0, READABLE[0], 1
     first = int(np.quantile(moments, OUTLIERS, method="lower"))
     last = int(moments.max())
-    fitting = (length for length in INTERVALS if last // length - first // length < BARS)
-    interval = next(fitting, INTERVALS[-1])
+    fitting = (length for length in READABLE if last // length - first // length < BARS)
+    interval = next(fitting, READABLE[-1])
     start = first // interval * interval
     return start, interval, min(BARS, (last - start) // interval + 1)
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from index.view import StoredDocument
 from query.errors import UnknownCommunityError, UnknownConceptError
+from query.graph import SearchGraph
 from query.service.service import Limits, RequestReport, SearchReport, Service
 from query.service.status import Operations, StatusReport
+from query.trends import trends
 from query.types import (
     Answer,
     Citation,
@@ -32,6 +34,7 @@ from query.types_news import (
     News,
     Story,
     TimeRow,
+    Trends,
 )
 from tests.query.service.small_index import NOW, FakeIndex
 
@@ -51,6 +54,9 @@ class FakeNews:
         if view.snapshot.concept(concept.lower()) is None:
             raise UnknownConceptError(f"The index holds no concept {concept!r}.")
         return [TimeRow("2026-02-20T00:00:00Z", 2, 1, 0)]
+
+    def trends(self, view, asked) -> Trends:
+        return trends(view, SearchGraph(view.snapshot), asked)
 
     def communities(self, view, *, level, since, limit) -> Communities:
         if level:
