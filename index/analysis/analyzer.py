@@ -19,7 +19,7 @@ from index.analysis.extraction import (
 )
 from index.analysis.facets import facets
 from index.analysis.fingerprint import Fingerprint
-from index.analysis.languages import LanguageDetector, base_language
+from index.analysis.languages import LanguageDetector, base_language, language_of_short
 from index.analysis.piped import PipedExtractor
 from index.analysis.pipelines import pipelines
 from index.analysis.sentences import sentence_spans
@@ -105,18 +105,11 @@ class Analyzer:
         return self._embedder.embed([_readable(text) for text in texts])
 
     def concepts_of(self, text: str) -> tuple[Mention, ...]:
-        """The distinct concepts of a short text such as a question, by key.
-
-        In another language than English its names by English rules come too: a question names
-        few things, and a document about them may be in either.
-        """
+        """The distinct concepts of a short text such as a question, in its language, by key."""
         readable = _readable(text)
         with self._lock:
-            lang = self._detector.detect(readable)
+            lang = language_of_short(readable, self._detector)
             [found] = self._extractor(lang).mentions([readable])
-            if lang != "en":
-                [english] = self._extractors["en"].mentions([readable])
-                found = [*found, *(m for m in english if m.form[:1].isupper())]
         return distinct(found, self._settings.max_concepts)
 
     def candidate_keys(self, text: str) -> list[ConceptKey]:

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from index.analysis.scripts import is_unspaced
+from index.analysis.stopwords import stop_words
+
 _ENOUGH_LETTERS = 24
 _SAMPLE = 200
 _SURE = 0.5
@@ -28,6 +31,18 @@ class LanguageDetector:
         if not best or (ascii_only and best[0]["score"] < _SURE):
             return "en"
         return str(best[0]["lang"])
+
+
+def language_of_short(text: str, detector: LanguageDetector) -> str:
+    """The language of a question: English unless stop words of the detected one outnumber English.
+
+    A few words of names mislead a detector; the small words of a question do not.
+    """
+    lang = detector.detect(text)
+    words = {word.strip("?!.,\u00bf\u00a1") for word in text.casefold().split()}
+    if lang == "en" or (is_unspaced(lang) and not text.isascii()):
+        return lang
+    return lang if len(words & stop_words(lang)) > len(words & stop_words("en")) else "en"
 
 
 def base_language(tag: str) -> str:
