@@ -10,6 +10,9 @@ from index.analysis.scripts import pieces
 from query.plan import Subquery
 from query.words import WORD
 
+_UNKNOWN = 0.5
+"""The cosine that support reckons with where there is none: that of a chunk on the subject."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -123,7 +126,8 @@ class OfflineAssessor:
         )
         score = 1 / (1 + math.exp(-logit))
         relevant = subquery.broad or score >= s.tau
-        support = 1.0 if subquery.broad else max(candidate.similarity, 0.0) * features.covered
+        similarity = candidate.similarity if subquery.vector.any() else _UNKNOWN
+        support = 1.0 if subquery.broad else max(similarity, 0.0) * features.covered
         sentences = features.order[: s.best_sentences]
         return Verdict(candidate.slot, score, relevant, sentences, support)
 

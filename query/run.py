@@ -18,7 +18,7 @@ from query.conclude import Conclusion, relevant_outside
 from query.enumeration import listed, mostly_found
 from query.filters import condition, row_mask, searched
 from query.graph import GraphCache
-from query.language import Language
+from query.language import Language, Steady
 from query.lazy import Descent, Explored, Groups, RelevanceTest, Verdicts, search
 from query.ledger import Clock, Ledger
 from query.model.calls import Model
@@ -85,7 +85,8 @@ class Run:
             self.graph = tools.graphs.of(view.snapshot)
             self.rows: BoolArray = row_mask(view, question.filters)
             self.searched = searched(view, self.rows, question.filters)
-            self.asked = subqueries([question.text], self.graph, tools.language)
+            self.language = Steady(tools.language, view.snapshot.dimensions)
+            self.asked = subqueries([question.text], self.graph, self.language)
             named = not any(subquery.broad for subquery in self.asked)
             self.absent = missing(question.text, view, self.graph, self.rows) if named else None
 
@@ -133,7 +134,7 @@ class Run:
             with self.ledger.stage("refine"):
                 refined = self.model.refine(self.question.text)
                 self.expanded = refined.expanded
-                self.asked = subqueries(refined.subqueries, self.graph, self.tools.language)
+                self.asked = subqueries(refined.subqueries, self.graph, self.language)
 
     def _part(self, subquery: Subquery) -> Part:
         mode = self.question.mode
@@ -264,7 +265,11 @@ class Run:
 
     def _degraded(self) -> tuple[str, ...]:
         """What should have helped and could not."""
-        parts = (("model", self.lost), ("vectors", self._lookup.degraded))
+        parts = (
+            ("model", self.lost),
+            ("embedder", self.language.lost),
+            ("vectors", self._lookup.degraded),
+        )
         return tuple(name for name, lost in parts if lost)
 
     @property
