@@ -166,6 +166,7 @@ class Consumer:
         communities are brought up to date.
         """
         self._stop = stop
+        self._pending.clear()  # of a run that ended with an error; it is read again
         self._source.seek(self._writer.positions)
         ends = dict(self._source.end_offsets()) if until_end else None
         self._running = True

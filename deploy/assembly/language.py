@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from deploy.errors import UsageError
 from deploy.settings import Settings
 from index.analysis.fingerprint import Fingerprint
-from index.analysis.settings import AnalyzerSettings
+from index.analysis.settings import AnalyzerSettings, EmbedderSettings
 from index.errors import FingerprintMismatchError
 
 if TYPE_CHECKING:  # the import takes a second, which reading a status should not cost
@@ -18,6 +19,19 @@ def analyzer_settings(settings: Settings) -> AnalyzerSettings:
         tagger=settings.tagger,
         parser=settings.phrases == "parser",
         embedder=settings.embedder,
+        embedder_server=_embedder_server(settings) if settings.embedder == "openai" else None,
+    )
+
+
+def _embedder_server(settings: Settings) -> EmbedderSettings:
+    if not settings.embedder_model:
+        raise UsageError("embedder=openai needs the name of its model: set embedder_model")
+    return EmbedderSettings(
+        model=settings.embedder_model,
+        url=settings.embedder_url,
+        key=settings.embedder_key.get_secret_value(),
+        dimensions=settings.embedder_dimensions,
+        batch=settings.embedder_batch,
     )
 
 

@@ -70,6 +70,9 @@ class Metrics:
         self.feed_polls = self._counter("feed_polls", "Polls of feeds.", "outcome")
         self.feed_entries = self._counter("feed_entries", "Entries published.", "change")
         self.feed_poll = self._histogram("feed_poll_seconds", "Time of a poll of a feed.", SLOW)
+        self.embedder_waits = self._counter(
+            "embedder_waits", "Tries after which documents waited, for the embedder was away."
+        )
         self.errors = self._counter("errors", "Work that failed unforeseen.", "unit")
 
     def follow(self, status: Callable[[], StatusReport]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from deploy.telemetry.logs import logger
 from deploy.telemetry.metrics import Metrics
+from index.errors import EmbedderAwayError
 from index.report import GenerationReport
 from query.service.service import RequestReport, SearchReport
 from stream.consumer import BatchReport
@@ -53,6 +54,11 @@ class Telemetry:
         """Count and log what went wrong and is tried again; ``unit`` from a closed list."""
         self.metrics.errors.labels(unit).inc()
         self._log.warning(unit, problem=problem)
+
+    def waits_for_embedder(self, error: EmbedderAwayError, seconds: float) -> None:
+        """Count and log that documents wait, and for how long until it is tried again."""
+        self.metrics.embedder_waits.inc()
+        self._log.warning("documents wait for the embedder", error=str(error), retry_in=seconds)
 
     def _batch(self, report: BatchReport) -> None:
         metrics, generation = self.metrics, report.generation
