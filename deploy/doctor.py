@@ -15,7 +15,7 @@ import httpx
 from deploy import service_file
 from deploy.configuration import Configuration
 from deploy.process import KERNEL_VARIABLE
-from deploy.settings import Settings
+from deploy.settings import LOOPBACK, Settings
 
 GIB = 1 << 30
 OLDEST_PYTHON = (3, 11)
@@ -59,6 +59,7 @@ def examine(configuration: Configuration) -> Iterator[Finding]:
         lambda: _space(settings.data),
         _memory,
         lambda: _store(settings.data),
+        lambda: _vectors(settings),
         lambda: _service(settings),
         lambda: _address(settings),
     )
@@ -199,6 +200,37 @@ def _store(directory: Path) -> Finding:
     except IndexingError as error:
         return Finding("store", Level.FAIL, str(error), "see above")
     return Finding("store", Level.OK, f"{path}, {path.stat().st_size / (1 << 20):,.0f} MiB")
+
+
+def _vectors(settings: Settings) -> Finding:
+    from deploy.assembly import vectors  # noqa: PLC0415  numpy, for this check alone
+    from deploy.errors import UsageError  # noqa: PLC0415
+
+    try:
+        which = vectors.kind(settings)
+        if which == "edge" and service_file.find(settings.data) is not None:
+            return Finding("vectors", Level.OK, "in the process that runs; see `tidegraph status`")
+        ok, detail = vectors.told(settings)
+    except UsageError as error:
+        return Finding("vectors", Level.FAIL, str(error), "see above")
+    if not ok:
+        return Finding(
+            "vectors",
+            Level.FAIL,
+            detail,
+            "look at that server, or at qdrant_url, qdrant_api_key and qdrant_ca_file; until then "
+            "the snapshot is searched exactly",
+        )
+    if which == "qdrant" and _key_in_the_clear(settings):
+        remedy = "use https, or keep the key on this host"
+        return Finding("vectors", Level.WARN, f"{detail}; the key goes unencrypted", remedy)
+    return Finding("vectors", Level.OK, detail)
+
+
+def _key_in_the_clear(settings: Settings) -> bool:
+    url = httpx.URL(settings.qdrant_url)
+    key = settings.qdrant_api_key.get_secret_value()
+    return bool(key) and url.scheme == "http" and url.host not in LOOPBACK
 
 
 def _service(settings: Settings) -> Finding:

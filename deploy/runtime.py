@@ -11,11 +11,11 @@ from fastapi import FastAPI
 from deploy import service_file, watching
 from deploy.assembly import feeds, outbox, writing
 from deploy.assembly import serving as answering
+from deploy.assembly import vectors as vector_index
 from deploy.assembly.language import load_analyzer
 from deploy.assembly.streams import Origin, Told
 from deploy.assembly.writing import Ingestion
 from deploy.errors import DeployError
-from deploy.patience import patiently
 from deploy.process import memory_bytes, release
 from deploy.rates import Rates
 from deploy.rejects import RejectShare
@@ -64,10 +64,17 @@ def embedded(
                 rejects(report.generation)
 
         ingestion = stack.enter_context(writing.ingestion(settings, origin, observe))
-        status = writing.ingestion_status(settings, ingestion, rates)
+        vectors = stack.enter_context(
+            vector_index.kept(settings, ingestion.writer.latest, telemetry.observe)
+        )
+        status = writing.ingestion_status(settings, ingestion, rates, vectors)
         telemetry.metrics.follow(status)
         engine = answering.engine(
-            ingestion.writer, ingestion.analyzer, settings, backlog=lambda: status().lag or 0
+            ingestion.writer,
+            ingestion.analyzer,
+            settings,
+            backlog=lambda: status().lag or 0,
+            vectors=vectors,
         )
         app = answering.application(settings, ingestion.writer, engine, status, telemetry)
         url = stack.enter_context(_served(settings, app, "run"))
@@ -87,10 +94,13 @@ def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
     telemetry = _telemetry()
     with ExitStack() as stack:
         follower = stack.enter_context(answering.follower(settings))
-        status = answering.follower_status(settings, follower, "serve")
+        vectors = stack.enter_context(vector_index.watched(settings))
+        status = answering.follower_status(settings, follower, "serve", vectors)
         telemetry.metrics.follow(status)
         analyzer = load_analyzer(settings, follower.fingerprint)
-        engine = answering.engine(follower, analyzer, settings, backlog=lambda: status().lag or 0)
+        engine = answering.engine(
+            follower, analyzer, settings, backlog=lambda: status().lag or 0, vectors=vectors
+        )
         app = answering.application(settings, follower, engine, status, telemetry)
         url = stack.enter_context(_served(settings, app, "serve"))
         running = Running(url, stop)
@@ -115,14 +125,14 @@ def index(
         outbox.publishing(settings, telemetry.observe),
         _marking(settings, origin, ingestion, telemetry),
         _watched(settings, ingestion, telemetry),
+        vector_index.kept(settings, ingestion.writer.latest, telemetry.observe) as vectors,
     ):
         progress.total = ingestion.remaining() if until_end else None
-        patiently(
-            lambda: ingestion.consumer.run(stop, until_end=until_end),
-            stop,
-            telemetry.waits_for_embedder,
-        )
-        head = ingestion.writer.latest().head
+        ingestion.consumer.run(stop, until_end=until_end)
+        snapshot = ingestion.writer.latest()
+        if until_end and vectors is not None:
+            vectors.reached(snapshot, stop)
+    head = snapshot.head
     totals = head.totals
     return (
         f"generation {head.generation}: {totals.documents:,} documents, {totals.chunks:,} chunks, "
@@ -201,8 +211,7 @@ def _consuming(running: Running, ingestion: Ingestion, telemetry: Telemetry) -> 
     """Run the consumer in a thread of its own; its failure stops the process."""
 
     def work() -> None:
-        stop = running.stop
-        patiently(lambda: ingestion.consumer.run(stop), stop, telemetry.waits_for_embedder)
+        ingestion.consumer.run(running.stop)
 
     with _thread("consumer", work, running, telemetry):
         yield

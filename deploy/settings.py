@@ -189,25 +189,7 @@ class Settings(BaseSettings):
         "tagger",
         "How concepts are found: patterns over the tags, or the parser (half as fast).",
     )
-    embedder: Literal["wordllama", "openai"] = _setting(
-        "Analysis",
-        "wordllama",
-        "What makes the vectors: the packaged model, or a server that speaks OpenAI's protocol.",
-    )
-    embedder_url: str = _setting(
-        "Analysis",
-        "https://api.openai.com/v1",
-        "Base URL of that server.",
-        pattern="^https?://",
-    )
-    embedder_model: str = _setting("Analysis", "", "Model of that server.")
-    embedder_key: SecretStr = _setting("Analysis", SecretStr(""), "Key for that server.")
-    embedder_dimensions: int = _setting(
-        "Analysis", 0, "Dimensions of its vectors; 0 asks it at every start.", ge=0, le=16_384
-    )
-    embedder_batch: int = _setting(
-        "Analysis", 64, "Texts that it is sent at once.", "texts", ge=1, le=2048
-    )
+    embedder: str = _setting("Analysis", "wordllama", "Model that makes the vectors.")
 
     communities_every: float = _setting(
         "Communities", 2.0, "Least time between two runs that find communities.", "seconds", gt=0
@@ -229,6 +211,36 @@ class Settings(BaseSettings):
     )
     budget_max: int = _setting(
         "Questions", 10_000, "Largest budget that a question may name.", "tests", ge=1
+    )
+
+    vectors: Literal["auto", "exact", "qdrant", "edge"] = _setting(
+        "Vectors",
+        "auto",
+        "Index beside the store; auto is qdrant where it is named, else edge where installed.",
+    )
+    vectors_exact: int = _setting(
+        "Vectors", 100_000, "Stores up to this size are searched without the index.", "chunks", ge=0
+    )
+    qdrant_url: str = _setting(
+        "Vectors",
+        "",
+        "Qdrant server or cluster, https://HOST:6333; empty uses none.",
+        pattern="^(https?://.+)?$",
+    )
+    qdrant_api_key: SecretStr = _setting("Vectors", SecretStr(""), "Key for Qdrant.")
+    qdrant_ca_file: Path | None = _setting(
+        "Vectors", None, "Certificates that Qdrant's is checked against; else certifi's."
+    )
+    qdrant_collection: str = _setting(
+        "Vectors", "", "Collection in Qdrant; empty is tidegraph_ and the collection's name."
+    )
+    qdrant_timeout: float = _setting(
+        "Vectors",
+        2.0,
+        "Time that a search may wait for Qdrant before it goes on without.",
+        "seconds",
+        gt=0,
+        le=60,
     )
 
     model: str = _setting(

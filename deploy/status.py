@@ -16,7 +16,7 @@ from index.store.connection import open_readonly, store_path
 from index.types import Millis
 from index.view import SnapshotSource
 from query.model.session import NAME as BY_MODEL
-from query.service.status import Operations, StatusReport
+from query.service.status import Operations, StatusReport, VectorStatus
 
 if TYPE_CHECKING:  # its import compiles kernels, which a reader does not need
     from stream.consumer import ConsumerStatus
@@ -54,6 +54,7 @@ class Status:
         rates: how fast it goes, in the same process.
         backlog: records not yet searchable and the age of the oldest, from the positions, where
             another process reads the stream.
+        vectors: the state of the vector index beside a generation, where there is one.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Status:
         consumer: "Callable[[], ConsumerStatus] | None" = None,
         rates: Rates | None = None,
         backlog: Backlog = lambda _: (None, None),
+        vectors: Callable[[int], VectorStatus] | None = None,
     ) -> None:
         self._directory = directory
         self._assessor = BY_MODEL if model else ASSESSOR
@@ -76,6 +78,7 @@ class Status:
         self._consumer = consumer
         self._rates = rates
         self._backlog = backlog
+        self._vectors = vectors
         self._started = time.monotonic()
         self._looked: _Looked | None = None
 
@@ -100,7 +103,7 @@ class Status:
             committed_at=head.committed_at if known else None,
             watermark=head.watermark if known else None,
             newest_arrival=Millis(head.newest_arrival) if known else None,
-            operations=self._operations(consumer),
+            operations=self._operations(consumer, head.generation),
         )
 
     def _lag(
@@ -110,9 +113,12 @@ class Status:
             return sum(consumer.lag.values()) + consumer.queue, consumer.freshness
         return self._backlog(positions)
 
-    def _operations(self, consumer: "ConsumerStatus | None") -> Operations:
+    def _operations(self, consumer: "ConsumerStatus | None", generation: int) -> Operations:
         looked = self._look()
         documents, generations = (None, None) if self._rates is None else self._rates.means()
+        vectors = None if self._vectors is None else self._vectors(generation)
+        away = consumer is not None and consumer.away
+        parts = (("source", away), ("vectors", vectors is not None and bool(vectors.problem)))
         return Operations(
             version=process.release(),
             collection=self._collection,
@@ -123,7 +129,8 @@ class Status:
             generations_per_minute=generations,
             queue_depth=None if consumer is None else consumer.queue,
             queue_bytes=None if consumer is None else consumer.queue_bytes,
-            degraded=("source",) if consumer is not None and consumer.away else (),
+            degraded=tuple(name for name, lost in parts if lost),
+            vectors=vectors,
             rejects=looked.rejects,
             dead_letters_pending=sum(looked.rejects.values()),
             memory_bytes=looked.memory,

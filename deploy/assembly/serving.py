@@ -1,13 +1,14 @@
 """What answers, from settings: the application over a writer or over a follower."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
 from deploy.assembly.language import load_analyzer
 from deploy.assembly.streams import Backlog
+from deploy.assembly.vectors import Vectors, beside
 from deploy.errors import DeployError
 from deploy.settings import LOOPBACK, Settings
 from deploy.status import Status
@@ -48,12 +49,16 @@ def following(settings: Settings, *, questions: bool) -> Iterator[FastAPI]:
 
     Where ``questions`` will be asked the analyzer is loaded, which takes seconds.
     """
-    with follower(settings) as source:
+    with ExitStack() as stack:
+        source = stack.enter_context(follower(settings))
         status = follower_status(settings, source, "store")
         searcher: Searcher = _NoQuestions()
         if questions:
             analyzer = load_analyzer(settings, source.fingerprint)
-            searcher = engine(source, analyzer, settings, backlog=lambda: status().lag or 0)
+            vectors = stack.enter_context(beside(settings, follows=False))
+            searcher = engine(
+                source, analyzer, settings, backlog=lambda: status().lag or 0, vectors=vectors
+            )
         yield application(settings, source, searcher, status)
 
 
@@ -98,12 +103,21 @@ def engine(
     settings: Settings,
     *,
     backlog: Callable[[], int] = lambda: 0,
+    vectors: Vectors | None = None,
 ) -> Engine:
     """What answers questions over a source of snapshots."""
     model = _model(settings) if settings.model else None
     lazy = LazySettings() if model is None else WITH_MODEL
     search = SearchSettings(lazy=lazy, largest_budget=settings.budget_max)
-    return Engine(source, language, OfflineAssessor(), search, model=model, backlog=backlog)
+    return Engine(
+        source,
+        language,
+        OfflineAssessor(),
+        search,
+        model=model,
+        backlog=backlog,
+        similar=None if vectors is None else vectors.similar,
+    )
 
 
 def _model(settings: Settings) -> "ModelClient":
@@ -121,7 +135,9 @@ def _model(settings: Settings) -> "ModelClient":
     )
 
 
-def follower_status(settings: Settings, source: Follower, role: str) -> Status:
+def follower_status(
+    settings: Settings, source: Follower, role: str, vectors: Vectors | None = None
+) -> Status:
     """The status of a process that reads; the stream tells how far the writer is behind."""
     return Status(
         settings.data,
@@ -130,4 +146,5 @@ def follower_status(settings: Settings, source: Follower, role: str) -> Status:
         collection=settings.collection,
         model=settings.model,
         backlog=Backlog(settings),
+        vectors=None if vectors is None else vectors.status,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from deploy.assembly.language import analyzer_settings, load_analyzer
 from deploy.assembly.streams import Origin, Told, message_limits, remember, source_of
+from deploy.assembly.vectors import Vectors
 from deploy.rates import Rates
 from deploy.settings import Settings
 from deploy.status import Status
@@ -101,7 +102,9 @@ def reindex(settings: Settings, told: Told) -> ReindexReport:
     )
 
 
-def ingestion_status(settings: Settings, ingestion_: Ingestion, rates: Rates) -> Status:
+def ingestion_status(
+    settings: Settings, ingestion_: Ingestion, rates: Rates, vectors: Vectors | None = None
+) -> Status:
     """The status of the process that writes."""
     return Status(
         settings.data,
@@ -111,4 +114,5 @@ def ingestion_status(settings: Settings, ingestion_: Ingestion, rates: Rates) ->
         model=settings.model,
         consumer=ingestion_.consumer.status,
         rates=rates,
+        vectors=None if vectors is None else vectors.status,
     )

@@ -81,6 +81,15 @@ Kafka = Annotated[
         rich_help_panel=STREAM,
     ),
 ]
+Qdrant = Annotated[
+    str | None,
+    typer.Option(
+        "--qdrant",
+        metavar="URL",
+        help="Qdrant server or cluster that holds the vectors of a large index.",
+        rich_help_panel=SERVICE,
+    ),
+]
 Topic = Annotated[
     str | None,
     typer.Option(

@@ -16,6 +16,7 @@ from deploy.cli.options import (
     Kafka,
     Only,
     Port,
+    Qdrant,
     Sets,
     Source,
     Topic,
@@ -38,6 +39,7 @@ def run(
     port: Port = None,
     api_key: ApiKeys = None,
     allow_anonymous: Anonymous = None,
+    qdrant: Qdrant = None,
     data: Data = None,
     config: Config = None,
     sets: Sets = None,
@@ -49,7 +51,7 @@ def run(
     SIGTERM, after what was read is committed.
     """
     from deploy import process
-    from deploy.assembly import feeds, outbox
+    from deploy.assembly import feeds, outbox, vectors
     from deploy.assembly.streams import Origin, check
     from deploy.cli import session
 
@@ -62,6 +64,7 @@ def run(
             "port": port,
             "api_keys": tuple(api_key) if api_key else None,
             "allow_anonymous": allow_anonymous,
+            "qdrant_url": qdrant,
             "data": data,
         },
         config=config,
@@ -69,6 +72,7 @@ def run(
     )
     origin = Origin(source, form, session.pairs(only, "--only"), follow=True)
     settings.check_address()
+    vectors.kind(settings)
     check(origin)
     outbox.check(settings)
     polls = feeds.wanted(settings, origin, feed or ())
@@ -134,6 +138,7 @@ def serve(
     port: Port = None,
     api_key: ApiKeys = None,
     allow_anonymous: Anonymous = None,
+    qdrant: Qdrant = None,
     data: Data = None,
     config: Config = None,
     sets: Sets = None,
@@ -143,6 +148,7 @@ def serve(
     Any number may serve one data directory.
     """
     from deploy import process
+    from deploy.assembly import vectors
     from deploy.cli import session
 
     settings = session.begin(
@@ -151,12 +157,14 @@ def serve(
             "port": port,
             "api_keys": tuple(api_key) if api_key else None,
             "allow_anonymous": allow_anonymous,
+            "qdrant_url": qdrant,
             "data": data,
         },
         config=config,
         sets=sets,
     )
     settings.check_address()
+    vectors.kind(settings)
     from deploy import runtime
 
     with process.stop_on_signals() as stop, runtime.serving(settings, stop) as running:

@@ -74,11 +74,23 @@ def status(out: Console, body: Mapping[str, Any], where: str) -> None:
         ("lag", "not known" if body["lag"] is None else f"{body['lag']:,} records"),
         ("freshness", _seconds(body["freshness_seconds"])),
         ("newest arrival", plain(body.get("newest_arrival") or "none")),
+        ("vectors", _vectors(body.get("operations", {}).get("vectors"))),
         ("told by", plain(where)),
     ]
     for name, value in rows:
         table.add_row(Text(name, style="dim"), Text(value))
     out.print(table)
+
+
+def _vectors(state: Mapping[str, Any] | None) -> str:
+    if state is None:
+        return "searched exactly"
+    if state["problem"]:
+        return f"{state['index']}, searched exactly for now: {plain(state['problem'])}"
+    if state["generation"] is None:
+        return f"{state['index']}, nothing there yet"
+    points = "" if state["points"] is None else f", {state['points']:,} points"
+    return f"{state['index']}, {state['lag']} generations behind{points}"
 
 
 def _levels(values: Mapping[str, float], form: str) -> str:

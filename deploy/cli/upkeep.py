@@ -11,6 +11,9 @@ FAILED = 1
 
 def verify(
     *,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Compare the vector index with the store, too.")
+    ] = False,
     as_json: Json = False,
     data: Data = None,
     config: Config = None,
@@ -20,14 +23,22 @@ def verify(
 
     Safe beside a running writer. Ends with 0 only if everything holds.
     """
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     from deploy.cli import session, show
     from index.verify import verify as verify_store
 
     settings = session.begin({"data": data}, config=config, sets=sets, quiet=True)
     err = session.console(error=True)
-    report = verify_store(settings.data, lambda text: err.print(f"{text} ..."))
+
+    def told(text: str) -> None:
+        err.print(f"{text} ...")
+
+    report = verify_store(settings.data, told)
+    if vectors:
+        from deploy.assembly.vectors import checks
+
+        report = replace(report, checks=(*report.checks, *checks(settings, told)))
     if as_json:
         session.print_json(
             {

@@ -70,6 +70,12 @@ class Metrics:
         self.feed_polls = self._counter("feed_polls", "Polls of feeds.", "outcome")
         self.feed_entries = self._counter("feed_entries", "Entries published.", "change")
         self.feed_poll = self._histogram("feed_poll_seconds", "Time of a poll of a feed.", SLOW)
+        self.vector_points = self._counter(
+            "vector_points_changed", "Points written to the vector index.", "change"
+        )
+        self.vector_failures = self._counter(
+            "vector_failures", "Steps of the vector index's follower that failed."
+        )
         self.embedder_waits = self._counter(
             "embedder_waits", "Tries after which documents waited, for the embedder was away."
         )
@@ -135,6 +141,9 @@ _STANDING = {
     "tidegraph_store_bytes": "Size of the store.",
     "tidegraph_disk_free_bytes": "Free space on the volume of the data directory.",
     "tidegraph_wal_bytes": "Size of the store's write-ahead log.",
+    "tidegraph_vector_index_up": "Whether the vector index beside the store can be used.",
+    "tidegraph_vector_index_lag_generations": "Generations that the vector index is behind.",
+    "tidegraph_vector_index_points": "Points in the vector index.",
 }
 
 
@@ -191,6 +200,10 @@ def _plain(status: StatusReport) -> Iterator[tuple[str, float | None]]:
     yield "tidegraph_memory_bytes", operations.memory_bytes
     yield "tidegraph_store_bytes", operations.store_bytes
     yield "tidegraph_wal_bytes", operations.wal_bytes
+    if operations.vectors is not None:
+        yield "tidegraph_vector_index_up", float(not operations.vectors.problem)
+        yield "tidegraph_vector_index_lag_generations", operations.vectors.lag
+        yield "tidegraph_vector_index_points", operations.vectors.points
     yield "tidegraph_disk_free_bytes", operations.disk_free_bytes
 
 

@@ -7,12 +7,22 @@ from deploy.telemetry.logs import logger
 from deploy.telemetry.metrics import Metrics
 from index.errors import EmbedderAwayError
 from index.report import GenerationReport
+from index.vectors.protocol import FollowFailure, FollowReport
 from query.service.service import RequestReport, SearchReport
 from stream.consumer import BatchReport
 from stream.feeds.poll import PollReport
 from stream.outbox import OutboxReport
 
-Report = BatchReport | GenerationReport | RequestReport | SearchReport | PollReport | OutboxReport
+Report = (
+    BatchReport
+    | GenerationReport
+    | RequestReport
+    | SearchReport
+    | PollReport
+    | OutboxReport
+    | FollowReport
+    | FollowFailure
+)
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 """Methods that are label values; a client may send any word."""
@@ -42,6 +52,13 @@ class Telemetry:
             self._poll(report)
         elif isinstance(report, OutboxReport):
             self._outbox(report)
+        elif isinstance(report, FollowReport):
+            self._followed(report)
+        elif isinstance(report, FollowFailure):
+            self.metrics.vector_failures.inc()
+            self._log.warning(
+                "vectors", index=report.index, problem=report.problem, again_in=report.wait
+            )
         else:
             self._request(report)
 
@@ -166,6 +183,22 @@ class Telemetry:
             published=report.published,
             without_value=report.without_value,
             lost=report.lost,
+        )
+
+    def _followed(self, report: FollowReport) -> None:
+        self.metrics.vector_points.labels("upserted").inc(report.upserted)
+        self.metrics.vector_points.labels("deleted").inc(report.deleted)
+        write = self._log.info if report.done or report.reset else self._log.debug
+        write(
+            "vectors",
+            index=report.index,
+            generation=report.generation,
+            behind=report.behind,
+            points=report.points,
+            upserted=report.upserted,
+            deleted=report.deleted,
+            made_anew=report.reset or None,
+            seconds=round(report.seconds, 4),
         )
 
     def _request(self, report: RequestReport) -> None:

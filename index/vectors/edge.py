@@ -62,6 +62,8 @@ class EdgeIndex:
 
     def mark(self) -> Mark | None:
         """See ``VectorIndex.mark``."""
+        if self._opened is None and not (self._directory / _SHARD).exists():
+            return None  # nothing to lock yet
         with self._translated():
             shard = self._shard()
             found = (

@@ -207,3 +207,12 @@ class FollowReport:
     reset: str = ""
     done: bool = True
     seconds: float = field(default=0.0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowFailure:
+    """A step that failed; it is tried again after ``wait`` seconds."""
+
+    index: str
+    problem: str
+    wait: float

@@ -127,6 +127,11 @@ class IndexedSimilarity:
             return ExactLookup(snapshot, rows, degraded=bool(self.breaker.problem))
         return _IndexedLookup(self._ask, self.breaker, snapshot, rows, mark, condition)
 
+    @property
+    def known(self) -> Mark | None:
+        """The mark that was read last; nothing is asked."""
+        return self._mark
+
     def mark(self) -> Mark | None:
         """The index's mark, at most a second old; None where it cannot be had."""
         if not self.breaker.closed:

@@ -179,6 +179,16 @@ class AnswerModel(Model):
     degraded: list[str]
 
 
+class VectorStatusModel(Model):
+    """A vector index beside the store; null where it is not known here."""
+
+    index: str
+    generation: int | None = Field(description="The last one that it holds whole")
+    lag: int | None = Field(description="Generations that it is behind")
+    points: int | None
+    problem: str = Field(description="Why it cannot be used now, or nothing")
+
+
 class OperationsModel(Model):
     """How the process and its stream are doing; null where it is not known here."""
 
@@ -197,6 +207,9 @@ class OperationsModel(Model):
     store_bytes: int | None
     wal_bytes: int | None
     degraded: list[str]
+    vectors: VectorStatusModel | None = Field(
+        description="The vector index, where there is one beside the store"
+    )
 
 
 class StatusModel(Model):

@@ -7,12 +7,28 @@ from index.types import Millis
 
 
 @dataclass(frozen=True, slots=True)
+class VectorStatus:
+    """A vector index beside the store; ``None`` means not known in this process.
+
+    ``index`` is its kind, ``generation`` the last one that it holds whole, ``lag`` the generations
+    that it is behind, ``problem`` why it cannot be used now ("" while it can).
+    """
+
+    index: str
+    generation: int | None
+    lag: int | None
+    points: int | None
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class Operations:
     """What the operations view shows; ``None`` and "" mean not known in this process.
 
     ``documents_per_second`` and ``generations_per_minute`` are means over the last minute.
     ``queue_depth`` counts records read and not yet committed, ``queue_bytes`` their bytes.
     ``rejects`` counts rejected records by reason since the store began. Sizes are in bytes.
+    ``vectors`` is None where the snapshot alone is searched.
     """
 
     version: str = ""
@@ -31,6 +47,7 @@ class Operations:
     wal_bytes: int | None = None
     disk_free_bytes: int | None = None
     degraded: tuple[str, ...] = ()
+    vectors: VectorStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)
