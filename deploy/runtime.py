@@ -16,6 +16,7 @@ from deploy.assembly.language import load_analyzer
 from deploy.assembly.streams import Origin, Told
 from deploy.assembly.writing import Ingestion
 from deploy.errors import DeployError
+from deploy.patience import patiently
 from deploy.process import memory_bytes, release
 from deploy.rates import Rates
 from deploy.rejects import RejectShare
@@ -128,7 +129,11 @@ def index(
         vector_index.kept(settings, ingestion.writer.latest, telemetry.observe) as vectors,
     ):
         progress.total = ingestion.remaining() if until_end else None
-        ingestion.consumer.run(stop, until_end=until_end)
+        patiently(
+            lambda: ingestion.consumer.run(stop, until_end=until_end),
+            stop,
+            telemetry.waits_for_embedder,
+        )
         snapshot = ingestion.writer.latest()
         if until_end and vectors is not None:
             vectors.reached(snapshot, stop)
@@ -211,7 +216,8 @@ def _consuming(running: Running, ingestion: Ingestion, telemetry: Telemetry) -> 
     """Run the consumer in a thread of its own; its failure stops the process."""
 
     def work() -> None:
-        ingestion.consumer.run(running.stop)
+        stop = running.stop
+        patiently(lambda: ingestion.consumer.run(stop), stop, telemetry.waits_for_embedder)
 
     with _thread("consumer", work, running, telemetry):
         yield

@@ -189,7 +189,31 @@ class Settings(BaseSettings):
         "tagger",
         "How concepts are found: patterns over the tags, or the parser (half as fast).",
     )
-    embedder: str = _setting("Analysis", "wordllama", "Model that makes the vectors.")
+    pipelines: str = _setting(
+        "Analysis",
+        "",
+        "spaCy pipelines by language, like fr=fr_core_news_md,de=none; else what is installed.",
+        pattern=r"^([a-z]{2,3}=\w+(,[a-z]{2,3}=\w+)*)?$",
+    )
+    embedder: Literal["wordllama", "openai"] = _setting(
+        "Analysis",
+        "wordllama",
+        "What makes the vectors: the packaged model, or a server that speaks OpenAI's protocol.",
+    )
+    embedder_url: str = _setting(
+        "Analysis",
+        "https://api.openai.com/v1",
+        "Base URL of that server.",
+        pattern="^https?://",
+    )
+    embedder_model: str = _setting("Analysis", "", "Model of that server.")
+    embedder_key: SecretStr = _setting("Analysis", SecretStr(""), "Key for that server.")
+    embedder_dimensions: int = _setting(
+        "Analysis", 0, "Dimensions of its vectors; 0 asks it at every start.", ge=0, le=16_384
+    )
+    embedder_batch: int = _setting(
+        "Analysis", 64, "Texts that it is sent at once.", "texts", ge=1, le=2048
+    )
 
     communities_every: float = _setting(
         "Communities", 2.0, "Least time between two runs that find communities.", "seconds", gt=0
