@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from deploy.errors import UsageError
 from deploy.settings import Settings
 from index.analysis.fingerprint import Fingerprint
+from index.analysis.pipelines import pipelines as installed_pipelines
 from index.analysis.settings import AnalyzerSettings, EmbedderSettings
 from index.errors import FingerprintMismatchError
 
@@ -18,6 +19,7 @@ def analyzer_settings(settings: Settings) -> AnalyzerSettings:
         chunk_words=settings.chunk_words,
         tagger=settings.tagger,
         parser=settings.phrases == "parser",
+        pipelines=_pipelines(settings.pipelines),
         embedder=settings.embedder,
         embedder_server=_embedder_server(settings) if settings.embedder == "openai" else None,
     )
@@ -33,6 +35,17 @@ def _embedder_server(settings: Settings) -> EmbedderSettings:
         dimensions=settings.embedder_dimensions,
         batch=settings.embedder_batch,
     )
+
+
+def _pipelines(written: str) -> tuple[tuple[str, str], ...]:
+    """The pairs of "fr=fr_core_news_md,de=none"."""
+    parts = (part.partition("=") for part in written.split(",") if part)
+    pairs = tuple((lang, name) for lang, _, name in parts)
+    try:
+        installed_pipelines(dict(pairs))
+    except ValueError as error:
+        raise UsageError(f"pipelines: {error}") from None
+    return pairs
 
 
 def load_analyzer(settings: Settings, stored: Fingerprint | None = None) -> "Analyzer":
