@@ -195,12 +195,6 @@ class Settings(BaseSettings):
         "spaCy pipelines by language, like fr=fr_core_news_md,de=none; else what is installed.",
         pattern=r"^([a-z]{2,3}=\w+(,[a-z]{2,3}=\w+)*)?$",
     )
-    pipelines: str = _setting(
-        "Analysis",
-        "",
-        "spaCy pipelines by language, like fr=fr_core_news_md,de=none; else what is installed.",
-        pattern=r"^([a-z]{2,3}=\w+(,[a-z]{2,3}=\w+)*)?$",
-    )
     embedder: Literal["wordllama", "openai"] = _setting(
         "Analysis",
         "wordllama",
