@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from deploy.assembly.streams import TOPICS_NAME
 from deploy.errors import UsageError
 from deploy.settings import Settings
 from stream.errors import SourceUnavailableError
@@ -21,7 +22,6 @@ with warnings.catch_warnings():
     from stream.tokens import ClientCredentials, FetchedTokens, FileTokens
 
 
-TOPICS_NAME = "topics.json"
 MARK_EVERY = 5.0
 """Seconds between two commits of positions for those who show the lag."""
 

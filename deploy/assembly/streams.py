@@ -22,6 +22,8 @@ from stream.source import Partition, Producer, Source
 
 LOG_NAME = "log.db"
 ORIGIN_NAME = "origin.json"
+TOPICS_NAME = "topics.json"
+"""Which Kafka topics the positions belong to."""
 
 Told = Callable[[str, int, int | None], None]
 """What long work tells: what it does, how many are done, of how many (None: not known)."""

@@ -10,6 +10,7 @@ from deploy.cli import (
     evaluating,
     exporting,
     feeding,
+    keeping,
     machine,
     producing,
     reading,
@@ -30,7 +31,13 @@ app = typer.Typer(
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Run": (running.run, running.index, running.serve, producing.produce),
     "Ask": (reading.ask, reading.new, reading.status, exporting.export, evaluating.evaluate),
-    "Look after": (upkeep.verify, upkeep.reindex, upkeep.dead_letters),
+    "Look after": (
+        upkeep.verify,
+        upkeep.reindex,
+        upkeep.dead_letters,
+        keeping.backup,
+        keeping.restore,
+    ),
     "This machine": (machine.warmup, machine.doctor, machine.config, demo.demo),
 }
 

@@ -34,6 +34,8 @@ COMMANDS = [
     "doctor",
     "demo",
     "evaluate",
+    "backup",
+    "restore",
 ]
 EVALUATE = ["evaluate", "--documents", "none.jsonl", "--queries", "none.jsonl"]
 
