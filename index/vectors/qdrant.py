@@ -133,8 +133,10 @@ class QdrantIndex:
         """See ``VectorIndex.put_mark``."""
         with self._calling():
             point = models.PointStruct(id=MARK_ID, vector={}, payload=mark.payload())
-            self._client.upsert(
-                self._collection, [point], wait=True, ordering=models.WriteOrdering.STRONG
+            _completed(
+                self._client.upsert(
+                    self._collection, [point], wait=True, ordering=models.WriteOrdering.STRONG
+                )
             )
 
     def reset(self, dimensions: int) -> None:
@@ -161,13 +163,13 @@ class QdrantIndex:
                 vectors={VECTOR: points.vectors.tolist()},
                 payloads=[dict(payload) for payload in points.payloads],
             )
-            self._client.upsert(self._collection, batch, wait=True)
+            _completed(self._client.upsert(self._collection, batch, wait=True))
 
     def delete(self, ids: Sequence[int | str]) -> None:
         """See ``VectorIndex.delete``."""
         with self._calling():
             selector = models.PointIdsList(points=list(ids))
-            self._client.delete(self._collection, selector, wait=True)
+            _completed(self._client.delete(self._collection, selector, wait=True))
 
     def search(self, vector: Float32Array, limit: int, condition: Condition) -> Hits:
         """See ``VectorIndex.search``."""
@@ -258,6 +260,11 @@ def _filter(condition: Condition) -> models.Filter | None:
         for key, values in condition.choices
     ]
     return models.Filter(must=must) if must else None
+
+
+def _completed(result: models.UpdateResult) -> None:
+    if result.status is not models.UpdateStatus.COMPLETED:
+        raise ValueError(f"a write was not completed, but {result.status}")
 
 
 def _is_missing(error: Exception) -> bool:
