@@ -35,13 +35,16 @@ class SearchGraph:
         return self.snapshot.title_concepts
 
     def walked(self, title: float, hubs: tuple[float, float]) -> tuple[Float32Array, Float32Array]:
-        """What two walks pass on at concepts, [k, 2], and leave at chunks, [rows, 2], by hub."""
+        """What two walks pass on at concepts, [k, 2], and leave at chunks, [rows, 2], by hub.
+
+        Concepts and chunks are in the order of the columns and rows of ``edges``.
+        """
         if (title, hubs) not in self._walked:
             ties = self.edges(title)
             worth = self.idf[ties.shared]
             self._walked[title, hubs] = (
                 np.stack([worth * ties.passing(hub) for hub in hubs], axis=1),
-                np.stack([ties.staying(self.idf, hub) for hub in hubs], axis=1),
+                np.stack([ties.staying(self.idf, hub)[ties.order] for hub in hubs], axis=1),
             )
         return self._walked[title, hubs]
 

@@ -112,9 +112,9 @@ def _walked(
         at[seeds, one] = worth
         begun[seeds, one] += home[one] * worth
     edges = (ties.offsets, ties.columns, ties.weights)
-    walk_twice(
-        *edges, leaves, stays, passes, restart, begun, 1 - again, 1 - home, settings.steps, at
-    )
+    shares, by = at[ties.order], (leaves[ties.order], stays, passes, restart, begun[ties.order])
+    walk_twice(*edges, *by, 1 - again, 1 - home, settings.steps, shares)
+    at[ties.order] = shares
     return at
 
 
