@@ -29,7 +29,7 @@ format: $(VENV)/.ready-check ## put the code into its format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.ready-test ## the figures: make bench [ONLY=pipeline]
+bench: $(VENV)/.ready-bench ## the figures: make bench [ONLY=pipeline]
 	@$(BIN)/python -m tests.bench $(BENCH) $(ARGS)
 
 pictures: $(VENV)/.ready-test ## the pictures of the documentation, by Chromium
@@ -43,6 +43,9 @@ $(VENV)/.ready: $(INPUTS)
 
 $(VENV)/.ready-test: $(INPUTS)
 	@deploy/setup.sh $(VENV) test $@
+
+$(VENV)/.ready-bench: $(INPUTS)
+	@deploy/setup.sh $(VENV) bench $@
 
 $(VENV)/.ready-check: $(INPUTS)
 	@deploy/setup.sh $(VENV) check $@

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the virtual environment and installs the program: setup.sh VENV EXTRA STAMP.
-# EXTRA is one of "" (the program), "test", "check". Run by the Makefile, from the repository's root.
+# EXTRA is one of "" (the program), "test", "bench", "check". Run by the Makefile, from the repository's root.
 set -euo pipefail
 
 venv=$1 extra=$2 stamp=$3

@@ -1,0 +1,149 @@
+"""Synthetic streams of chunks with topics, of any size, and the hierarchy kept over them.
+
+Zipf-like concepts, six in ten of a chunk's from its topic. A world of ten times the edges has ten
+times the concepts and topics, so that a batch meets the same surroundings in it.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from index.communities.adopt import adopt
+from index.communities.dynamic import DynamicCommunities, DynamicSettings
+from index.communities.epoch import Epoch
+from index.communities.hierarchy import Hierarchy
+from index.communities.kernels.edges import all_ties
+from index.communities.partition import modularity, partition
+from index.communities.pruning import ConceptGraph, CountArrays, PruningSettings, pruned
+from index.counts.graph import Counts
+from index.types import Int32Array
+
+_WIDTH = 17
+_TOPIC = 2_000
+_CONCEPTS, _TOPICS, _CHUNKS = 100_000, 400, 8_600  # for a million edges
+_UNSEEN = 200  # concepts of a topic that was not there at the start
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class World:
+    """Living chunks, oldest first, and a source of more."""
+
+    millions: float
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
+    living: list[Int32Array] = field(default_factory=list)
+    _fresh: int = 0
+    _born: int = 0
+
+    def __post_init__(self) -> None:
+        """Fill it."""
+        self.living = self.chunks(round(_CHUNKS * self.millions))
+
+    @property
+    def concepts(self) -> int:
+        """The number of concepts at the start."""
+        return round(_CONCEPTS * self.millions)
+
+    def chunks(self, count: int) -> list[Int32Array]:
+        """New chunks about the topics that were there at the start."""
+        return [self._chunk(self._own) for _ in range(count)]
+
+    def unseen(self, count: int) -> list[Int32Array]:
+        """New chunks about topics that nobody has seen; ten chunks each."""
+        found = []
+        for _ in range(count):
+            self._born += self._fresh % 10 == 0
+            self._fresh += 1
+            found.append(self._chunk(self._new))
+        return found
+
+    def turn(self, fresh: list[Int32Array]) -> tuple[list[Int32Array], list[Int32Array]]:
+        """Let new chunks in and as many of the oldest out: (added, removed)."""
+        gone, self.living = self.living[: len(fresh)], self.living[len(fresh) :] + fresh
+        return fresh, gone
+
+    def counts(self) -> Counts:
+        """The counts of the living chunks."""
+        offsets = np.cumsum([0, *map(len, self.living)]).astype(np.int64)
+        return Counts.build(offsets, np.concatenate(self.living), self.concepts)
+
+    def _chunk(self, concepts: Callable[[int], np.ndarray]) -> Int32Array:
+        width = max(2, int(self.rng.poisson(_WIDTH)))
+        common = np.exp(self.rng.random(width) * np.log(self.concepts)).astype(np.int64) - 1
+        own = self.rng.random(width) < 0.6
+        return np.unique(np.where(own, concepts(width), common)).astype(np.int32)
+
+    def _own(self, width: int) -> np.ndarray:
+        topic = int(self.rng.integers(round(_TOPICS * self.millions)))
+        return (topic * 168 + self._rank(width) * 7919) % self.concepts
+
+    def _new(self, width: int) -> np.ndarray:
+        return self.concepts + self._born * _UNSEEN + self._rank(width) % _UNSEEN
+
+    def _rank(self, width: int) -> np.ndarray:
+        return np.exp(self.rng.random(width) * np.log(_TOPIC)).astype(np.int64)
+
+
+def cpu(call: Callable[[], T]) -> tuple[float, T]:
+    """Processor seconds of a call, and what it gave."""
+    started = time.process_time()
+    found = call()
+    return time.process_time() - started, found
+
+
+def graph_of(counts: Counts) -> tuple[CountArrays, ConceptGraph]:
+    """The pruned graph of the counts, as static runs get it."""
+    arrays = CountArrays.of(counts, counts.concept_count, PruningSettings())
+    return arrays, pruned(arrays, PruningSettings())
+
+
+def begun(counts: Counts, settings: DynamicSettings | None = None) -> DynamicCommunities:
+    """The dynamic hierarchy over a static one, settled."""
+    n = counts.concept_count
+    arrays, graph = graph_of(counts)
+    found = partition(graph.u, graph.v, graph.weight, n)
+    adopted = adopt(Hierarchy.empty(n), found, n, 1)
+    epoch = Epoch.of(arrays, PruningSettings(), 1)
+    live = DynamicCommunities(
+        counts, adopted.hierarchy, epoch, adopted.next_id, settings, queue_all=True
+    )
+    while live.settle()[1].carried:
+        pass
+    return live
+
+
+def quality(live: DynamicCommunities, *, levels: int = 1, seeds: int = 5) -> list[float]:
+    """For each level its modularity over that of the worst static seed on the same ties.
+
+    A concept whose branch ends above a level counts there in its leaf, for both alike.
+    """
+    u, v, weight = all_ties(live._state)
+    value = weight.astype(np.float64)
+    n = len(live.hierarchy.leaf)
+    ours = [live.hierarchy.at_level(level) for level in range(levels)]
+    most = 1 << 30 if levels == 1 else 25
+    static = [partition(u, v, value, n, seed=seed, max_size=most).labels for seed in range(seeds)]
+    worst = [
+        min(modularity(u, v, value, flat(labels, level)) for labels in static)
+        for level in range(levels)
+    ]
+    return [
+        modularity(u, v, value, flat(ours, level)) / max(worst[level], 1e-9)
+        for level in range(levels)
+    ]
+
+
+def flat(labels: list[np.ndarray] | tuple[np.ndarray, ...], level: int) -> Int32Array:
+    """One label for each concept: its community at a level, or its leaf where that lies above."""
+    found = np.full(len(labels[0]), -1, np.int64)
+    shift = 0
+    for row in labels[: level + 1]:
+        _, dense = np.unique(row, return_inverse=True)
+        found = np.where(row >= 0, dense + shift, found)
+        shift += len(row)
+    _, dense = np.unique(found, return_inverse=True)
+    return (dense - (found < 0).any()).astype(np.int32)
