@@ -65,6 +65,11 @@ class Engine:
         """Name of the assessor."""
         return self._tools.assessor.name if self._tools.model is None else BY_MODEL
 
+    def close(self) -> None:
+        """Let go of the model; searches under way go on without it."""
+        if self._tools.model is not None:
+            self._tools.model.close()
+
     def search(self, question: Question) -> Iterator[SearchEvent]:
         """Answer a question, step by step; the last event carries the answer.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from query.assessor import Candidate, Features, Verdict, stem_weights
-from query.model.calls import QUOTED, Prompt, Shape, quoted, read
+from query.model.calls import QUOTED, Prompt, Role, Shape, quoted, read
 from query.plan import Subquery
 
 CHUNKS_A_CALL = 8
@@ -60,7 +60,7 @@ def question(subquery: Subquery, chunks: Numbered) -> Prompt:
         for number, chunk in chunks.items()
     ]
     user = f"Question: {subquery.text}\n\n{quoted(material)}"
-    return Prompt(_SYSTEM, user, Ratings, 100 + 100 * len(chunks))
+    return Prompt(_SYSTEM, user, Ratings, 100 + 100 * len(chunks), Role.TESTS)
 
 
 def verdicts(text: str, subquery: Subquery, chunks: Numbered) -> dict[int, Verdict]:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol, TypeVar
 
 import orjson
@@ -19,6 +20,13 @@ _TRIES = 8
 """Places in a text where its JSON is looked for."""
 
 
+class Role(StrEnum):
+    """What a model is there for: many small judgements, or few calls that word things."""
+
+    TESTS = "tests"
+    ANSWERS = "answers"
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """One call: the rules, what is asked, and the shape that the reply must have.
@@ -30,6 +38,7 @@ class Prompt:
     user: str
     shape: "type[Shape]"
     most: int = 1000
+    role: Role = Role.ANSWERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,14 @@ class Model(Protocol):
 
     def ask(self, prompts: Sequence[Prompt]) -> list[Reply | ModelError]:
         """One reply or error for each prompt, in their order."""
+        ...
+
+    def for_question(self) -> "Model":
+        """The model for one question, which may have a ceiling of its own."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds; who waits for it gets an error."""
         ...
 
 

@@ -68,6 +68,10 @@ class ModelClient:
         futures = [self._begun(prompt, end) for prompt in prompts]
         return [self._result(future, end - time.monotonic()) for future in futures]
 
+    def for_question(self) -> "ModelClient":
+        """See ``Model``: all questions are alike to it."""
+        return self
+
     def close(self) -> None:
         """Let those who wait go, with an error, and drop the connections."""
         self._closed.set()

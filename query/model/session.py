@@ -21,7 +21,7 @@ class ModelSession:
     """
 
     def __init__(self, model: Model, fallback: Assessor, ledger: Ledger) -> None:
-        self._model = model
+        self._model = model.for_question()
         self._fallback = fallback
         self._ledger = ledger
         self._replied = False

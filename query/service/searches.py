@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from query.service.problems import ProblemError
 from query.service.service import SearchReport, Service
-from query.types import Answer, Question, SearchEvent, Stopped
+from query.types import Answer, EventKind, Question, SearchEvent, Stopped
 
 
 @dataclass(slots=True)
@@ -75,16 +75,18 @@ class Searches:
     def _search(self, run: _Run) -> None:
         """In a thread: drive the search to its end, or until it shall stop."""
         now = self._service.stopwatch
-        started, first, answer, failure = now(), None, None, None
+        started, first, answer, failure, tests = now(), None, None, None, 0
         try:
             for event in self._until_stopped(run):
                 first = now() - started if first is None else first
                 answer = event.answer
+                if event.kind is EventKind.TESTED:
+                    tests = int(str(event.detail["tested"]))
                 run.tell(event)
         except Exception as error:  # noqa: BLE001  handed to whoever waits for the answer
             failure = error
         run.tell(failure)
-        self._service.observe(_report(run, answer, now() - started, first, failure))
+        self._service.observe(_report(run, answer, now() - started, first, failure, tests))
 
     def _until_stopped(self, run: _Run) -> Iterator[SearchEvent]:
         steps = self._service.engine.search(run.question)
@@ -97,7 +99,12 @@ class Searches:
 
 
 def _report(
-    run: _Run, answer: Answer | None, seconds: float, first: float | None, error: Exception | None
+    run: _Run,
+    answer: Answer | None,
+    seconds: float,
+    first: float | None,
+    error: Exception | None,
+    tests: int,
 ) -> SearchReport:
     question = run.question
     if answer is None:
@@ -109,7 +116,7 @@ def _report(
             question.budget,
             "",
             stopped,
-            0,
+            tests,
             0,
             seconds,
             first,

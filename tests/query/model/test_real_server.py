@@ -72,6 +72,12 @@ class Brief:
     def ask(self, prompts):
         return self.model.ask([replace(prompt, most=self.most) for prompt in prompts])
 
+    def for_question(self):
+        return self
+
+    def close(self):
+        pass
+
 
 def test_a_reply_has_the_shape_that_was_asked_for_and_its_tokens_are_counted(client):
     (reply,) = client.ask([SHORT])
