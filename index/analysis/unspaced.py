@@ -10,7 +10,7 @@ from index.analysis.stopwords import stop_words
 from index.types import ConceptKey, ConceptKind, Mention
 
 _CHINESE = frozenset({"zh", "yue", "wuu", "lzh"})
-_NOUNS = ("n", "j", "vn")
+_NOUNS = ("n", "j")
 """How jieba's tags of nouns, names, places, organisations and short names begin."""
 _NO_NOUNS = frozenset({"ng", "nrfg"})
 _LATIN = "A-Za-z\u00c0-\u024f"

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from tests.bench.table import Row, finish
 
-AREAS = ("pipeline", "search", "core")
+AREAS = ("pipeline", "search", "core", "languages")
 
 
 def measured(area: str) -> list[Row]:
