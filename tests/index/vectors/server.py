@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
             "POST/points/scroll": lambda: self._page(local, name, where, body),
             "POST/points/query": lambda: {"points": [
                 point.model_dump() for point in local.query_points(
-                    name, body["query"], using=body["using"], query_filter=where,
+                    name, body["query"]["nearest"], using=body["using"], query_filter=where,
                     limit=body["limit"]).points]},
             "POST/points": lambda: [
                 record.model_dump() for record in local.retrieve(
