@@ -15,7 +15,7 @@ from tests.bench.corpus import documents
 from tests.bench.table import Row
 
 CORPUS = "debian_news_multi.docs.jsonl.gz"
-_WORDS = 120_000
+_WORDS = 50_000
 _WARM = 20
 _MOMENT = datetime(2018, 1, 1, tzinfo=UTC)
 
