@@ -12,7 +12,7 @@ from index.analysis.normalise import common_key, name_key
 from index.snapshot import Snapshot
 from index.types import BoolArray, Float32Array, Int32Array, Int64Array
 from query.edges import Edges, edges
-from query.homes import Lists, Placed, homes, placed
+from query.homes import Branches, Lists, Placed, homes, placed
 
 
 @dataclass(frozen=True)
@@ -165,12 +165,17 @@ class SearchGraph:
     def _homes(self) -> dict[int, tuple[Int64Array, Float32Array]]:
         return {}
 
+    @cached_property
+    def branches(self) -> Branches:
+        """Which communities hold the concepts, by place."""
+        return Branches.of(self.snapshot.hierarchy)
+
     def placed(self, level: int) -> Placed:
         """Which documents have a living chunk at home in which community of a level."""
         if level not in self._placed:
             snapshot = self.snapshot
             chunks = Lists(self.chunks.indptr, self.chunks.indices)
-            home, _ = homes(chunks, snapshot.hierarchy.at_level(level), self.idf)
+            home, _ = homes(chunks, self.branches, level, self.idf)
             self._placed[level] = placed(home, snapshot.alive, snapshot.chunk_document)
         return self._placed[level]
 

@@ -23,6 +23,54 @@ class Lists:
         joined = np.concatenate(lists) if len(lists) else np.zeros(0, np.int32)
         return cls(offsets, joined.astype(np.int32))
 
+    def arrays(self) -> tuple[Int64Array, Int32Array]:
+        """Offsets and concepts as kernels take them: contiguous, int64 and int32."""
+        return (
+            np.ascontiguousarray(self.offsets, np.int64),
+            np.ascontiguousarray(self.concepts, np.int32),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branches:
+    """A hierarchy by place: ``ids`` int64[k] ascending name the communities.
+
+    ``leaf`` int32[concepts] is the place of each concept's deepest community, -1 for none.
+    ``above`` int32[depth, k] is the place around a community at each level, -1 below its own.
+    """
+
+    ids: Int64Array
+    leaf: Int32Array
+    above: Int32Array
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy) -> "Branches":
+        """The branches of a hierarchy."""
+        leaf = np.full(len(hierarchy.leaf), Hierarchy.NONE, np.int32)
+        inside = np.flatnonzero(hierarchy.leaf != Hierarchy.NONE)
+        leaf[inside] = np.searchsorted(hierarchy.ids, hierarchy.leaf[inside])
+        above = np.full((hierarchy.depth, len(hierarchy.ids)), -1, np.int32)
+        parent = np.searchsorted(hierarchy.ids, hierarchy.parent)
+        for level in range(hierarchy.depth):
+            here = np.flatnonzero(hierarchy.level == level)
+            if level:
+                above[:, here] = above[:, parent[here]]
+            above[level, here] = here
+        return cls(hierarchy.ids, leaf, above)
+
+    def at(self, level: int) -> Int32Array:
+        """int32[concepts]: the place of each concept at a level, -1 for none."""
+        if not 0 <= level < len(self.above):
+            return np.full(len(self.leaf), Hierarchy.NONE, np.int32)
+        around = np.append(self.above[level], np.int32(Hierarchy.NONE))
+        places: Int32Array = around[self.leaf]
+        return places
+
+    def named(self, places: Int32Array, absent: int) -> Int64Array:
+        """Community ids of places; ``absent`` for -1."""
+        names: Int64Array = np.append(self.ids, absent)[places]
+        return names
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
@@ -44,7 +92,9 @@ class Placed:
         return self.document[first:last]
 
 
-def homes(lists: Lists, row: Int64Array, weight: Float32Array) -> tuple[Int64Array, Float64Array]:
+def homes(
+    lists: Lists, branches: Branches, level: int, weight: Float32Array
+) -> tuple[Int64Array, Float64Array]:
     """For each list its community of the highest affinity (-1 for none), and that affinity.
 
     Affinity is the summed weight of the concepts that a list and a community share; equal ones
@@ -52,28 +102,35 @@ def homes(lists: Lists, row: Int64Array, weight: Float32Array) -> tuple[Int64Arr
 
     Args:
         lists: Lists of concepts.
-        row: int64[concepts], the community of each concept at one level, or -1.
+        branches: Which communities hold the concepts.
+        level: Of the communities looked at.
         weight: float32[concepts], what a concept counts: its idf.
     """
     from query.kernels import strongest_place  # noqa: PLC0415  numba takes a while to import
 
     count = len(lists.offsets) - 1
     best, strength = np.empty(count, np.int32), np.empty(count, np.float64)
-    inside = np.flatnonzero(row >= 0)
-    ids, place = np.unique(row[inside], return_inverse=True)
-    place_of = np.full(len(row), Hierarchy.NONE, np.int32)
-    place_of[inside] = place
+    offsets, concepts = lists.arrays()
     strongest_place(
-        np.ascontiguousarray(lists.offsets, np.int64),
-        np.ascontiguousarray(lists.concepts, np.int32),
-        place_of,
-        weight,
-        len(ids),
-        best,
-        strength,
+        offsets, concepts, branches.at(level), weight, len(branches.ids), best, strength
     )
-    named = np.append(ids, Hierarchy.NONE)
-    return named[best], strength
+    return branches.named(best, Hierarchy.NONE), strength
+
+
+def deepest_homes(
+    lists: Lists, branches: Branches, weight: Float32Array, share: float
+) -> Int64Array:
+    """For each list its home at the deepest level where that has enough of the list's weight.
+
+    Enough is ``share`` of it. Where no level has enough, the home at level 0; the root where
+    there is none at all.
+    """
+    from query.kernels import deepest_place  # noqa: PLC0415  numba takes a while to import
+
+    best = np.empty(len(lists.offsets) - 1, np.int32)
+    offsets, concepts = lists.arrays()
+    deepest_place(offsets, concepts, branches.leaf, branches.above, weight, share, best)
+    return branches.named(best, Hierarchy.ROOT)
 
 
 def placed(home: Int64Array, alive: BoolArray, chunk_document: Int32Array) -> Placed:

@@ -4,6 +4,38 @@ import numpy as np
 from numba import njit
 
 
+@njit("Tuple((int64, float64))(int64, int32[::1], float64[::1], float64[::1])", cache=True)
+def heaviest(count, places, worth, total):
+    """The place that the first ``count`` of some worths sum up highest at, and that sum.
+
+    Places below 0 are none; equal sums go to the lower place, and -1 is told where all are 0.
+    ``total`` float64 by place must be 0 and is so afterwards.
+    """
+    for at in range(count):
+        if places[at] >= 0:
+            total[places[at]] += worth[at]
+    best, strength = -1, 0.0
+    for at in range(count):
+        here = places[at]
+        if here < 0 or total[here] == 0:
+            continue
+        if total[here] > strength or (total[here] == strength and here < best):
+            best, strength = here, total[here]
+    for at in range(count):
+        if places[at] >= 0:
+            total[places[at]] = 0.0
+    return best, strength
+
+
+@njit("int64(int64[::1])", cache=True)
+def longest_of(offsets):
+    """Length of the longest list."""
+    longest = 0
+    for i in range(len(offsets) - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    return longest
+
+
 @njit(
     "void(int64[::1], int32[::1], int32[::1], float32[::1], int64, int32[::1], float64[::1])",
     cache=True,
@@ -14,24 +46,46 @@ def strongest_place(offsets, concepts, place_of, weight, places, best, strength)
     List i is ``concepts[offsets[i] : offsets[i + 1]]``. ``place_of`` gives the place of each
     concept, below ``places``, or -1. Equal sums go to the lower place; -1 where there is none.
     """
+    longest = longest_of(offsets)
+    held, worth = np.empty(longest, np.int32), np.empty(longest, np.float64)
     total = np.zeros(places, np.float64)
     for i in range(len(offsets) - 1):
-        best[i], strength[i] = -1, 0.0
-        for at in range(offsets[i], offsets[i + 1]):
-            place = place_of[concepts[at]]
-            if place >= 0:
-                total[place] += weight[concepts[at]]
-        for at in range(offsets[i], offsets[i + 1]):
-            place = place_of[concepts[at]]
-            if place < 0:
-                continue
-            here = total[place]
-            if here > strength[i] or (here == strength[i] and here > 0 and place < best[i]):
-                best[i], strength[i] = place, here
-        for at in range(offsets[i], offsets[i + 1]):
-            place = place_of[concepts[at]]
-            if place >= 0:
-                total[place] = 0.0
+        count = 0
+        for concept in concepts[offsets[i] : offsets[i + 1]]:
+            if place_of[concept] >= 0:
+                held[count], worth[count] = place_of[concept], weight[concept]
+                count += 1
+        top, strength[i] = heaviest(count, held, worth, total)
+        best[i] = top
+
+
+@njit(
+    "void(int64[::1], int32[::1], int32[::1], int32[:, ::1], float32[::1], float64, int32[::1])",
+    cache=True,
+)
+def deepest_place(offsets, concepts, leaf, above, weight, share, best):
+    """Write for each list the strongest place of the deepest level that has enough of its weight.
+
+    ``leaf`` gives the deepest place of each concept (-1: none), ``above`` the place around it at
+    each level (-1 below its own). The first level always has enough; -1 where it has no weight.
+    """
+    longest = longest_of(offsets)
+    leaves, held = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    worth, total = np.empty(longest, np.float64), np.zeros(above.shape[1], np.float64)
+    for i in range(len(offsets) - 1):
+        best[i], count, whole = -1, 0, 0.0
+        for concept in concepts[offsets[i] : offsets[i + 1]]:
+            whole += weight[concept]
+            if leaf[concept] >= 0:
+                leaves[count], worth[count] = leaf[concept], weight[concept]
+                count += 1
+        for level in range(len(above) - 1, -1, -1):
+            for at in range(count):
+                held[at] = above[level, leaves[at]]
+            top, strength = heaviest(count, held, worth, total)
+            if top >= 0 and (level == 0 or strength >= share * whole):
+                best[i] = top
+                break
 
 
 @njit("int64(int64, int64[::1], float64[::1])", cache=True)
@@ -79,9 +133,7 @@ def strongest_few(offsets, concepts, community_of, weight, best, strength):
     is 0 there. Equal sums go to the smaller id. A list is short, so its communities are looked
     for one by one: no table over all communities has to be made for a snapshot.
     """
-    longest = 0
-    for i in range(len(offsets) - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
+    longest = longest_of(offsets)
     met, total = np.empty(longest, np.int64), np.empty(longest, np.float64)
     for i in range(len(offsets) - 1):
         listed = concepts[offsets[i] : offsets[i + 1]]

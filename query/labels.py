@@ -15,13 +15,27 @@ def top_members(graph: SearchGraph, community: int, count: int) -> Int64Array:
     A concept tells by how many chunks name it, times its idf: names that are widely used, and
     not words that are everywhere.
     """
-    level = graph.snapshot.hierarchy.level_of(community)
-    members = np.flatnonzero(graph.memberships[level] == community)
-    members = members[graph.chunk_degree[members] > 0]
-    weight = graph.chunk_degree[members] * graph.idf[members]
-    order = np.lexsort((members, -weight))[:count]
-    chosen: Int64Array = members[order]
-    return chosen
+    return _top(graph, [community], count)[0]
+
+
+def _top(graph: SearchGraph, communities: Sequence[int], count: int) -> list[Int64Array]:
+    """The most telling members of several communities, level by level in one pass each."""
+    hierarchy, branches = graph.snapshot.hierarchy, graph.branches
+    found = [np.zeros(0, np.int64)] * len(communities)
+    places = np.array([hierarchy.index_of(community) for community in communities], np.int64)
+    levels = hierarchy.level[places]
+    for level in np.unique(levels).tolist():
+        here = np.flatnonzero(levels == level)
+        asked = np.full(len(branches.ids) + 1, -1, np.int64)  # the last one stands for none
+        asked[places[here]] = here
+        asker = asked[branches.at(level)]
+        members = np.flatnonzero((asker >= 0) & (graph.chunk_degree > 0))
+        weight = graph.chunk_degree[members] * graph.idf[members]
+        members = members[np.lexsort((members, -weight, asker[members]))]
+        bounds = np.searchsorted(asker[members], [here, here + 1])
+        for slot, first, end in zip(here.tolist(), *bounds.tolist(), strict=True):
+            found[slot] = members[first:end][:count]
+    return found
 
 
 def top_concepts(view: View, graph: SearchGraph, community: int, count: int) -> tuple[str, ...]:
@@ -33,6 +47,8 @@ def named_by(
     view: View, graph: SearchGraph, communities: Sequence[int], count: int
 ) -> list[tuple[str, ...]]:
     """The same for several communities, read from the store at once."""
-    telling = [top_members(graph, community, count).tolist() for community in communities]
-    displays = view.displays(sorted({number for numbers in telling for number in numbers}))
-    return [tuple(displays[number] for number in numbers) for numbers in telling]
+    distinct = list(dict.fromkeys(communities))
+    top = [members.tolist() for members in _top(graph, distinct, count)]
+    telling = dict(zip(distinct, top, strict=True))
+    displays = view.displays(sorted({number for numbers in top for number in numbers}))
+    return [tuple(displays[number] for number in telling[c]) for c in communities]

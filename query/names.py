@@ -24,14 +24,9 @@ def matching(graph: SearchGraph, name: str) -> Int64Array:
     key = spelled(name)
     if not key:
         return np.zeros(0, np.int64)
-    vocabulary = graph.snapshot.vocabulary
-    keys = vocabulary.keys(range(graph.snapshot.concept_count))
-    framed = f" {key} "
-    found = [
-        number
-        for number, held in enumerate(keys)
-        if key in held and framed in f" {held} " and graph.known[number]
-    ]
+    snapshot = graph.snapshot
+    held = snapshot.vocabulary.holding(key, snapshot.concept_count)
+    found = [number for number in held if graph.known[number]]
     exact = graph.spelled(name.split())
     if exact is not None and exact not in found:
         found.append(exact)

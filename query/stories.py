@@ -15,7 +15,7 @@ from query.changes import Time, concerning, within
 from query.claims import cite
 from query.errors import UnknownConceptError
 from query.graph import SearchGraph
-from query.homes import Lists, homes
+from query.homes import Lists, deepest_homes
 from query.labels import named_by
 from query.names import matching
 from query.types import Citation
@@ -82,12 +82,13 @@ def _told(graph: SearchGraph, changes: ChangeColumns) -> _Arrivals:
     _, document = np.unique(changes.document, return_inverse=True)
     place = np.arange(count)
     documents = int(document.max(initial=-1)) + 1
-    last, named = np.zeros(documents, np.int64), np.zeros(documents, np.int64)
+    last, telling = np.zeros(documents, np.int64), np.zeros(documents, np.int64)
     np.maximum.at(last, document, place)
     # A withdrawal that names nothing belongs where the document last stood.
-    np.maximum.at(named, document, place + count * (np.diff(changes.offsets) > 0))
-    standing = changes.take(named % max(count, 1))
-    story = story_homes(graph, Lists(standing.offsets, standing.concepts))
+    np.maximum.at(telling, document, place + count * (np.diff(changes.offsets) > 0))
+    standing = changes.take(telling % max(count, 1))
+    named = Lists(standing.offsets, standing.concepts)
+    story = deepest_homes(named, graph.branches, graph.idf, ENOUGH)
     return _Arrivals(changes, story[document], last[document] == place)
 
 
@@ -103,22 +104,6 @@ def _most_recent_first(arrivals: _Arrivals) -> Int64Array:
     order = np.lexsort((ids, -documents, -newest, ids == Hierarchy.ROOT))
     sorted_ids: Int64Array = ids[order]
     return sorted_ids
-
-
-def story_homes(graph: SearchGraph, named: Lists) -> Int64Array:
-    """int64[n]: for each list of concepts the deepest community with enough of its idf.
-
-    Where no level has enough, the best community of C0; the root where there is none at all.
-    """
-    count = len(named.offsets) - 1
-    owner = np.repeat(np.arange(count), np.diff(named.offsets))
-    total = np.bincount(owner, graph.idf[named.concepts], minlength=count)
-    found = np.full(count, Hierarchy.ROOT, np.int64)
-    for level in range(len(graph.memberships)):
-        community, affinity = homes(named, graph.memberships[level], graph.idf)
-        enough = (community != Hierarchy.NONE) & ((level == 0) | (affinity >= ENOUGH * total))
-        found = np.where(enough, community, found)
-    return found
 
 
 def _stories(

@@ -176,8 +176,8 @@ def _concepts(graph: SearchGraph, changes: ChangeColumns, bar: Int64Array) -> _N
 
 def _communities(graph: SearchGraph, changes: ChangeColumns, bar: Int64Array, level: int) -> _Named:
     """Each change names the one community of a level where its document is at home."""
-    row = graph.snapshot.hierarchy.at_level(level)
-    home, _ = homes(Lists(changes.offsets, changes.concepts), row, graph.idf)
+    named = Lists(changes.offsets, changes.concepts)
+    home, _ = homes(named, graph.branches, level, graph.idf)
     owner = np.flatnonzero(home != Hierarchy.NONE)
     ids, subject = np.unique(home[owner], return_inverse=True)
     return _Named(changes, bar, owner, subject, ids)
