@@ -15,6 +15,7 @@ from deploy.cli import (
     producing,
     reading,
     running,
+    trending,
     upkeep,
 )
 
@@ -30,7 +31,14 @@ app = typer.Typer(
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Run": (running.run, running.index, running.serve, producing.produce),
-    "Ask": (reading.ask, reading.new, reading.status, exporting.export, evaluating.evaluate),
+    "Ask": (
+        reading.ask,
+        reading.new,
+        trending.trends,
+        reading.status,
+        exporting.export,
+        evaluating.evaluate,
+    ),
     "Look after": (
         upkeep.verify,
         upkeep.reindex,

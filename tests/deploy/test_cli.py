@@ -24,6 +24,7 @@ COMMANDS = [
     "produce",
     "ask",
     "new",
+    "trends",
     "status",
     "export",
     "verify",
