@@ -6,6 +6,7 @@ So every kernel is compiled with the types that it really gets, and every model 
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
@@ -22,6 +23,13 @@ DOCUMENTS = (
     ("c", "Ada Moss closed the new bridge. The harbour board blamed the cable of the new bridge."),
     ("a", "The harbour board opened the new bridge again. Ada Moss praised the cable."),
 )
+LATER = (
+    (
+        "d",
+        "The harbour board of the new bridge named Ada Moss. Ada Moss praised the harbour board.",
+    ),
+)
+"""What comes once there are communities, which then follow it."""
 QUESTION = "Who opened the new bridge?"
 
 
@@ -34,8 +42,9 @@ def warm_up(settings: Settings, told: Told) -> float:
         told("loading the language models", 0, 3)
         with writing.ingestion(trial, Origin(), lambda _: None) as ingestion:
             told("compiling the counts", 1, 3)
-            _publish(trial)
-            ingestion.consumer.run(threading.Event(), until_end=True)
+            for documents in (DOCUMENTS, LATER):
+                _publish(trial, documents)
+                ingestion.consumer.run(threading.Event(), until_end=True)
             told("asking a first question", 2, 3)
             engine = serving.engine(ingestion.writer, ingestion.analyzer, trial)
             engine.answer(Question(QUESTION, trial.budget))
@@ -43,10 +52,10 @@ def warm_up(settings: Settings, told: Told) -> float:
     return time.monotonic() - started
 
 
-def _publish(settings: Settings) -> None:
+def _publish(settings: Settings, documents: Sequence[tuple[str, str]]) -> None:
     messages = [
         Message(identity.encode(), orjson.dumps({"id": identity, "title": "Bridge", "text": text}))
-        for identity, text in DOCUMENTS
+        for identity, text in documents
     ]
     with streams.producer(settings) as producer:
         for message in (*messages, Message(b"b", None)):

@@ -12,12 +12,16 @@ import numpy as np
 
 from index.admission import Admitted, Plan
 from index.counts.delta import chunk_delta
+from index.errors import NegativeCountError
 from index.store import dead_letters, documents
 from index.store.changes import record_changes
 from index.store.documents import FormCounts, Withdrawn
 from index.store.load import Names, SegmentBuilder
 from index.store.rows import NextNumbers, int32_blob
 from index.types import Analysis, Delta, Int32Array, Millis, Rejected, Upsert, to_millis
+from index.vocabulary import Vocabulary
+
+_TOLD = 5  # documents that an error names
 
 
 @dataclass(slots=True)
@@ -42,6 +46,26 @@ class Batch:
     def begin(cls, names: Names, dimensions: int, numbers: NextNumbers) -> "Batch":
         """An empty batch that gives numbers from the next free ones on."""
         return cls(SegmentBuilder(names, dimensions), numbers.document, numbers.chunk)
+
+    def refusal(
+        self, error: BaseException, vocabulary: Vocabulary, generation: int
+    ) -> BaseException:
+        """The error to raise; where a count would become negative, with what led to it."""
+        if not isinstance(error, NegativeCountError):
+            return error
+        keys = " and ".join(f"'{vocabulary.key(number)}'" for number in error.concepts)
+        concerned = [
+            key
+            for key, gone in self.withdrawn.items()
+            if set(error.concepts) <= set(gone.concepts.tolist())
+        ]
+        return NegativeCountError(
+            f"{error}: {keys}, after generation {generation}; the batch withdraws"
+            f" {len(self.withdrawn)} documents and writes {len(self.inserted)}, of the former these"
+            f" name it: {', '.join(concerned[:_TOLD]) or 'none'}. The counts in memory"
+            " disagree with the store; they are counted anew for the next batch",
+            error.concepts,
+        )
 
     def delta(self) -> Delta:
         """The signed change of the counts."""

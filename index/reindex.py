@@ -16,7 +16,8 @@ import orjson
 
 from index.admission import Admitted, DocumentOutcome, Plan
 from index.analysis.fingerprint import Fingerprint
-from index.communities.keeper import CommunityKeeper, GroupingSettings
+from index.communities.fullrun import GroupingSettings
+from index.communities.keeper import CommunityKeeper
 from index.errors import StoreError
 from index.store import meta
 from index.store.connection import (

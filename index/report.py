@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from index.admission import DocumentOutcome
+from index.communities.dynamic import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class GenerationReport:
     concepts_new: int = 0
     pairs_changed: int = 0
     concepts_moved: int = 0
+    work: Work = field(default_factory=Work)
     documents: int = 0
     chunks: int = 0
     seconds: float = 0.0

@@ -13,10 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from index.checksums import sums_of
+from index.communities.adopt import LineageKind
 from index.communities.connected import broken_communities
 from index.communities.hierarchy import Hierarchy
-from index.communities.pruning import CountArrays, pruned
+from index.communities.pruning import CountArrays, PruningSettings
+from index.communities.ties import epoch_graph
 from index.counts.graph import Counts
+from index.counts.recount import counts_of
 from index.snapshot import Snapshot
 from index.store import generations, meta
 from index.store.connection import open_readonly, store_path, translated
@@ -74,14 +77,14 @@ def _verify(connection: sqlite3.Connection, progress: Progress) -> VerifyReport:
     checks.append(_file(connection))
     checks.append(_generation_rows(connection))
     progress("recounting from the stored documents")
-    counts = _recounted(snapshot)
+    counts = counts_of(snapshot)
     checks += _counts(counts, generation)
     progress("checking documents, chunks, full text and forms")
     checks += _rows(connection, generation)
     checks.append(_forms(connection))
     progress("checking the communities")
-    checks += _communities(connection, snapshot)
-    checks.append(_connected(connection, counts, snapshot, generation))
+    checks += _communities(connection, snapshot, generation)
+    checks += _grouped(connection, counts, snapshot)
     return VerifyReport(generation.head.generation, tuple(checks))
 
 
@@ -95,13 +98,6 @@ def _generation_rows(connection: sqlite3.Connection) -> Check:
     kept = connection.execute("SELECT count(*) FROM generations").fetchone()[0]
     detail = f"{kept} generations, every checksum follows from its parent"
     return Check("generations", not broken, f"broken: {broken[:5]}" if broken else detail)
-
-
-def _recounted(snapshot: Snapshot) -> Counts:
-    matrix = snapshot.chunk_concepts
-    return Counts.build(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), snapshot.concept_count
-    )
 
 
 def _counts(counts: Counts, generation: Generation) -> Iterator[Check]:
@@ -167,7 +163,9 @@ def _forms(connection: sqlite3.Connection) -> Check:
     return Check("forms", same, f"{len(stored):,} surface forms recounted" if same else "differ")
 
 
-def _communities(connection: sqlite3.Connection, snapshot: Snapshot) -> Iterator[Check]:
+def _communities(
+    connection: sqlite3.Connection, snapshot: Snapshot, generation: Generation
+) -> Iterator[Check]:
     grouped = snapshot.hierarchy
     problems = grouped.check()
     total = len(grouped.ids)
@@ -176,19 +174,50 @@ def _communities(connection: sqlite3.Connection, snapshot: Snapshot) -> Iterator
         not problems,
         "; ".join(problems[:5]) or f"{total:,} communities, nested, sizes right, ids valid",
     )
-    rebuilt = connection.execute("SELECT count(*) FROM membership").fetchone()[0]
-    yield _equal("members", int(np.count_nonzero(grouped.leaf != Hierarchy.NONE)), rebuilt)
+    placed = grouped.leaf[grouped.leaf != Hierarchy.NONE]
+    stored = connection.execute("SELECT count(*) FROM membership WHERE leaf >= 0").fetchone()[0]
+    yield _equal("members", len(placed), stored)
+    yield _ids(connection, generation)
 
 
-def _connected(
-    connection: sqlite3.Connection, counts: Counts, snapshot: Snapshot, generation: Generation
-) -> Check:
-    """Whether every community hangs together in the graph that it was found in."""
-    name, settings = "communities connected", meta.pruning(connection)
-    if meta.grouped(connection) not in {None, generation.sums}:
-        return Check(name, ok=True, detail="not looked at: counts have changed since the last run")
-    grouped = snapshot.hierarchy
-    graph = pruned(CountArrays.of(counts, snapshot.concept_count, settings), settings)
+def _ids(connection: sqlite3.Connection, generation: Generation) -> Check:
+    """Whether every id was given once, and none beyond the next free one."""
+    twice = connection.execute(
+        "SELECT community FROM lineage WHERE kind IN (?, ?) GROUP BY community HAVING count(*) > 1"
+        " LIMIT 5",
+        (LineageKind.BIRTH.value, LineageKind.SPLIT.value),
+    ).fetchall()
+    following = generation.next_numbers.community
+    largest = connection.execute("SELECT coalesce(max(id), 0) FROM communities").fetchone()[0]
+    ok = not twice and largest < following
+    detail = f"each given once, the next is {following:,}"
+    return Check("community ids", ok, detail if ok else f"given twice: {twice}; largest {largest}")
+
+
+def _grouped(connection: sqlite3.Connection, counts: Counts, snapshot: Snapshot) -> Iterator[Check]:
+    """Whether communities hold together, and hold whom they must, in the graph of their epoch.
+
+    The graph is made from the counts rebuilt here, so this also holds the weights that the writer
+    kept under deltas against a recount.
+    """
+    grouped, epoch = snapshot.hierarchy, meta.community_epoch(connection)
+    if epoch is None:
+        found = len(grouped.ids)
+        yield Check(
+            "communities connected", ok=True, detail=f"{found} from before there were epochs"
+        )
+        return
+    settings = PruningSettings(min_frequency=epoch.min_frequency)
+    graph = epoch_graph(CountArrays.of(counts, snapshot.concept_count, settings), epoch)
     broken = broken_communities(grouped, graph.u, graph.v)
     detail = f"{len(grouped.ids):,} looked at, in {len(graph.u):,} edges"
-    return Check(name, not len(broken), f"broken: {broken[:5].tolist()}" if len(broken) else detail)
+    if len(broken):
+        detail = f"broken: {broken[:5].tolist()}"
+    yield Check("communities connected", not len(broken), detail)
+    tied = np.zeros(snapshot.concept_count, np.bool_)
+    tied[graph.u] = tied[graph.v] = True
+    wrong = np.flatnonzero(tied != (grouped.leaf != Hierarchy.NONE))
+    detail = f"{int(tied.sum()):,} with a tie belong somewhere, nobody else does"
+    if len(wrong):
+        detail = f"{len(wrong)} have ties and no community, or the other way: {wrong[:5].tolist()}"
+    yield Check("concepts grouped", not len(wrong), detail)

@@ -19,25 +19,31 @@ from index.admission import Plan
 from index.analysis.fingerprint import Fingerprint
 from index.batch import Batch, DocumentWriting
 from index.checksums import Sums
-from index.communities.adopt import Adoption
+from index.communities.dynamic import DynamicSettings
+from index.communities.epoch import Epoch
 from index.communities.hierarchy import Hierarchy
+from index.communities.live import LiveCommunities
+from index.communities.partition import Partition
 from index.communities.pruning import PruningSettings
 from index.counts.graph import Counts
-from index.errors import WriterFencedError
+from index.counts.recount import counts_of
 from index.report import GenerationReport
 from index.snapshot import Change, Head, Snapshot
 from index.store import communities, documents, generations, meta
-from index.store.connection import open_writable, store_path, transaction, translated
+from index.store.connection import open_writable, store_path, translated
+from index.store.fence import Fence
 from index.store.generations import Generation
 from index.store.load import Names, whole_snapshot
 from index.store.lock import WriterLock
 from index.store.pins import Pins
 from index.store.reader import StoreView
 from index.store.rows import NextNumbers
-from index.types import Analysis, Arrival, Delta, Millis, Rejected
+from index.types import Analysis, Arrival, Delta, Int64Array, Millis, Rejected
 
 Clock = Callable[[], float]
 """Seconds since 1970."""
+
+_NO_SLOTS = np.zeros(0, np.int64)
 
 
 class Writer:
@@ -50,6 +56,7 @@ class Writer:
         connection: sqlite3.Connection,
         fingerprint: Fingerprint,
         clock: Clock,
+        dynamic: DynamicSettings,
     ) -> None:
         self._path = path
         self._lock = lock
@@ -58,8 +65,10 @@ class Writer:
         self._names = Names()
         self._dimensions = fingerprint.dimensions
         self._generation, snapshot = whole_snapshot(connection, self._names, self._dimensions)
-        self._counts = _counts_of(snapshot)
-        self._epoch = meta.next_writer_epoch(connection)
+        self._dynamic = dynamic
+        self._live_now: LiveCommunities | None = self._read_live(snapshot)
+        self._failed = False
+        self._fence = Fence(connection, path)
         self._pins = Pins(self._path)
         self._pins.publish(snapshot)
 
@@ -72,8 +81,11 @@ class Writer:
         collection: str = "default",
         clock: Clock = time.time,
         store_name: str | None = None,
+        dynamic: DynamicSettings | None = None,
     ) -> "Writer":
         """Open or create the store of a directory (the one in force, unless named).
+
+        ``dynamic``: how the communities follow the stream.
 
         Raises ``StoreLockedError`` (another writer), ``SchemaTooNewError``,
         ``FingerprintMismatchError`` (built with another analyzer) or ``StoreError``.
@@ -86,7 +98,7 @@ class Writer:
             with translated(path):
                 meta.check_integrity(connection, path)
                 meta.check_fingerprint(connection, fingerprint, collection)
-                return cls(path, lock, connection, fingerprint, clock)
+                return cls(path, lock, connection, fingerprint, clock, dynamic or DynamicSettings())
         except BaseException:
             lock.release()
             raise
@@ -99,7 +111,12 @@ class Writer:
     @property
     def counts(self) -> Counts:
         """The exact counts; the writer's own, to be read between commits only."""
-        return self._counts
+        return self._live.counts
+
+    @property
+    def live(self) -> LiveCommunities:
+        """Counts and communities; the writer's own, to be read between commits only."""
+        return self._live
 
     @property
     def generation(self) -> Generation:
@@ -139,25 +156,24 @@ class Writer:
             return GenerationReport(self._generation.head.generation)
         started = time.perf_counter()
         concepts_before = len(self._names.vocabulary)
+        self._recover()
         batch = Batch.begin(self._names, self._dimensions, self._generation.next_numbers)
-        undo: Delta | None = None
         try:
-            with translated(self._path), transaction(self._connection):
-                self._fence()
-                number = self._generation.head.generation + 1
-                DocumentWriting(self._connection, self._names, number, self._now()).write(
-                    plan, analyses, batch
-                )
+            with self._writing() as number:
+                writing = DocumentWriting(self._connection, self._names, number, self._now())
+                writing.write(plan, analyses, batch)
                 delta = batch.delta()
-                self._counts.apply(delta)
-                undo = delta
-                generation = self._write_generation(plan, batch, delta)
-        except BaseException:
+                before = self._live.hierarchy
+                applied = self._live.apply(delta)
+                regrouped = communities.write(self._connection, before, applied.adoptions, number)
+                generation = self._write_batch(plan, batch, delta, regrouped=regrouped)
+        except BaseException as error:
+            told = batch.refusal(error, self._names.vocabulary, self.latest().generation)
             self._names.vocabulary.truncate(concepts_before)
-            if undo is not None:
-                self._counts.apply(_negated(undo))
-            raise
-        self._publish(generation, batch, delta, None)
+            if told is error:
+                raise
+            raise told from error
+        self._publish(generation, batch, delta, regrouped=regrouped)
         return GenerationReport(
             generation=generation.head.generation,
             outcomes=heads.outcomes(plan, batch.failed),
@@ -166,6 +182,8 @@ class Writer:
             chunks_retracted=len(batch.removed),
             concepts_new=len(self._names.vocabulary) - concepts_before,
             pairs_changed=len(delta.u),
+            concepts_moved=applied.moved,
+            work=applied.work,
             documents=generation.head.totals.documents,
             chunks=generation.head.totals.chunks,
             seconds=time.perf_counter() - started,
@@ -173,37 +191,33 @@ class Writer:
 
     def adopt(
         self,
-        adoption: Adoption,
-        modularity: tuple[float, ...],
+        found: Partition,
+        epoch: Epoch,
         grouped: Sums,
         pruning: PruningSettings,
     ) -> GenerationReport:
-        """Put a new partition in force, as a generation of its own.
+        """Put a full run in force, as a generation of its own.
 
-        ``grouped``: checksums of the counts that it was computed from, pruned by ``pruning``.
+        ``grouped``: checksums of the counts that it was computed from, pruned by ``pruning``. What
+        has changed since is caught up with before anything is stored.
         """
         started = time.perf_counter()
-        with translated(self._path), transaction(self._connection):
-            self._fence()
-            before = self._generation
-            number = before.head.generation + 1
-            communities.write(self._connection, adoption, number)
+        self._recover()
+        with self._writing() as number:
+            before = self._live.hierarchy
+            applied = self._live.take_over(found, epoch)
+            communities.write(self._connection, before, applied.adoptions, number)
             meta.write_grouped(self._connection, grouped, pruning)
+            meta.write_community_epoch(self._connection, epoch)
             head = self._next_head()
-            head = replace(head, totals=replace(head.totals, modularity=modularity))
-            numbers = replace(before.next_numbers, community=adoption.next_id)
-            generation = generations.insert(
-                self._connection,
-                before,
-                Generation(head, adoption.hierarchy.epoch, self._epoch, numbers, before.sums, b""),
-                np.zeros(0, np.int64),
-                regrouped=True,
-            )
-        self._publish(generation, None, None, adoption.hierarchy)
+            head = replace(head, totals=replace(head.totals, modularity=found.modularity))
+            generation = self._insert(head, regrouped=True)
+        self._publish(generation, None, None, regrouped=True)
         totals = head.totals
         return GenerationReport(
             generation=number,
-            concepts_moved=len(adoption.moved[0]),
+            concepts_moved=applied.moved,
+            work=applied.work,
             documents=totals.documents,
             chunks=totals.chunks,
             seconds=time.perf_counter() - started,
@@ -213,21 +227,13 @@ class Writer:
         self, carry: Callable[[sqlite3.Connection], Mapping[tuple[str, int], int]]
     ) -> None:
         """End a reindexing: ``carry`` copies rows in and returns the positions to go on from."""
-        with translated(self._path), transaction(self._connection):
-            self._fence()
+        with self._writing():
             positions = carry(self._connection)
             self._connection.execute("DELETE FROM positions")
             meta.write_positions(self._connection, positions)
-            before = self._generation
             head = replace(self._next_head(), positions=positions)
-            generation = generations.insert(
-                self._connection,
-                before,
-                Generation(head, before.epoch, self._epoch, before.next_numbers, before.sums, b""),
-                np.zeros(0, np.int64),
-                regrouped=False,
-            )
-        self._publish(generation, None, None, None)
+            generation = self._insert(head, regrouped=False)
+        self._publish(generation, None, None, regrouped=False)
 
     def close(self) -> None:
         """Give the store up. Views in use stay valid until they are closed."""
@@ -235,26 +241,76 @@ class Writer:
         self._connection.close()
         self._lock.release()
 
-    def _fence(self) -> None:
-        if meta.writer_epoch(self._connection) != self._epoch:
-            raise WriterFencedError("a newer writer has taken this store over; this one stops")
+    @property
+    def _live(self) -> LiveCommunities:
+        """Counts and communities; read anew after a transaction that failed."""
+        if self._live_now is None:
+            self._live_now = self._read_live(self._pins.latest())
+        return self._live_now
 
-    def _write_generation(self, plan: Plan, batch: Batch, delta: Delta) -> Generation:
-        before = self._generation
-        head = heads.next_head(before.head, plan, batch, self._counts, self._now())
-        meta.write_positions(self._connection, head.positions)
-        numbers = NextNumbers(
-            batch.next_document,
-            batch.next_chunk,
-            len(self._names.vocabulary),
-            before.next_numbers.community,
+    def _read_live(self, snapshot: Snapshot) -> LiveCommunities:
+        return LiveCommunities(
+            counts_of(snapshot),
+            snapshot.hierarchy,
+            meta.community_epoch(self._connection),
+            self._generation.next_numbers.community,
+            self._dynamic,
         )
+
+    def _recover(self) -> None:
+        """After a failed transaction, begin as a restart would: under a writer epoch of its own.
+
+        The generation log then says where every concept was queued.
+        """
+        if self._failed:
+            self._fence.renew()
+            self._failed = False
+
+    @contextmanager
+    def _writing(self) -> Iterator[int]:
+        """The transaction of the next generation, whose number it gives.
+
+        Where it fails, what it did in memory is dropped and read anew when it is next needed.
+        """
+        try:
+            with self._fence.transaction():
+                yield self._generation.head.generation + 1
+        except BaseException:
+            self._live_now, self._failed = None, True
+            raise
+
+    def _write_batch(
+        self, plan: Plan, batch: Batch, delta: Delta, *, regrouped: bool
+    ) -> Generation:
+        before = self._generation
+        head = heads.next_head(before.head, plan, batch, self._live.counts, self._now())
+        meta.write_positions(self._connection, head.positions)
+        numbers = replace(
+            before.next_numbers,
+            document=batch.next_document,
+            chunk=batch.next_chunk,
+            concept=len(self._names.vocabulary),
+        )
+        return self._insert(
+            head, numbers, before.sums.after(delta), batch.retracted_slots(), regrouped=regrouped
+        )
+
+    def _insert(
+        self,
+        head: Head,
+        numbers: NextNumbers | None = None,
+        sums: Sums | None = None,
+        retracted: Int64Array = _NO_SLOTS,
+        *,
+        regrouped: bool,
+    ) -> Generation:
+        """Write the generation's row; what is not given is as before."""
+        before = self._generation
+        numbers = replace(numbers or before.next_numbers, community=self._live.next_id)
+        epoch = self._live.hierarchy.epoch
+        generation = Generation(head, epoch, self._fence.epoch, numbers, sums or before.sums, b"")
         return generations.insert(
-            self._connection,
-            before,
-            Generation(head, before.epoch, self._epoch, numbers, before.sums.after(delta), b""),
-            batch.retracted_slots(),
-            regrouped=False,
+            self._connection, before, generation, retracted, regrouped=regrouped
         )
 
     def _next_head(self) -> Head:
@@ -267,7 +323,8 @@ class Writer:
         generation: Generation,
         batch: Batch | None,
         delta: Delta | None,
-        hierarchy: Hierarchy | None,
+        *,
+        regrouped: bool,
     ) -> None:
         self._generation = generation
         touched = np.zeros(0, np.int32) if delta is None else delta.concepts
@@ -277,8 +334,8 @@ class Writer:
             retracted=np.zeros(0, np.int64) if batch is None else batch.retracted_slots(),
             concept_count=generation.next_numbers.concept,
             frequency_of=touched,
-            frequency=self._counts.f[touched],
-            hierarchy=hierarchy,
+            frequency=self._live.counts.f[touched],
+            hierarchy=_cut(self._live.hierarchy, generation) if regrouped else None,
         )
         self._pins.publish(self._pins.latest().following(change))
 
@@ -286,12 +343,6 @@ class Writer:
         return Millis(round(self._clock() * 1000))
 
 
-def _counts_of(snapshot: Snapshot) -> Counts:
-    matrix = snapshot.chunk_concepts
-    return Counts.build(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), snapshot.concept_count
-    )
-
-
-def _negated(delta: Delta) -> Delta:
-    return Delta(delta.concepts, -delta.df, delta.u, delta.v, -delta.dw)
+def _cut(hierarchy: Hierarchy, generation: Generation) -> Hierarchy:
+    """Without the room that the arrays hold for concepts to come."""
+    return replace(hierarchy, leaf=hierarchy.leaf[: generation.next_numbers.concept])

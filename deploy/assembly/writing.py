@@ -12,7 +12,9 @@ from deploy.settings import Settings
 from deploy.status import Status
 from index.analysis.analyzer import Analyzer
 from index.analysis.pool import AnalysisPool
-from index.communities.keeper import CommunityKeeper, GroupingSettings
+from index.communities.dynamic import DynamicSettings
+from index.communities.fullrun import GroupingSettings
+from index.communities.keeper import CommunityKeeper
 from index.reindex import ReindexReport
 from index.reindex import reindex as reindex_store
 from index.report import GenerationReport
@@ -59,6 +61,7 @@ def ingestion(
                     settings.data,
                     fingerprint=analyzer.fingerprint,
                     collection=settings.collection,
+                    dynamic=DynamicSettings(max_size=settings.community_size, seed=settings.seed),
                 )
             )
         )

@@ -1,7 +1,8 @@
-"""Keeps the communities of a writer: runs the static partition beside it, adopts the results.
+"""Keeps the communities of a writer from drifting: full runs beside it, adopted where better.
 
-The partition runs in a process of its own on a copy of the counts. When it is due is decided by
-what changed and by how long the last run took, so that grouping takes a bounded share of the time.
+The hierarchy follows every delta by itself (``index.communities.dynamic``); what it cannot do is
+renew its epoch or undo many small choices. A full run does, in a process of its own on a copy of
+the counts, while the stream goes on.
 """
 
 import multiprocessing
@@ -12,16 +13,12 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from index.checksums import Sums
-from index.communities.adopt import adopt
-from index.communities.partition import MAX_SIZE, Partition, partition
-from index.communities.pruning import CountArrays, PruningSettings, pruned
+from index.communities.fullrun import FullRun, GroupingSettings, full_run
+from index.communities.pruning import CountArrays
 from index.report import GenerationReport
-from index.types import Int32Array
 from index.writer import Writer
 
 _MOST_DEATHS = 3
@@ -29,44 +26,37 @@ _MOST_DEATHS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class GroupingSettings:
-    """When and how communities are computed.
+class KeepUp:
+    """How the communities keep up with the stream.
 
-    ``interval``: seconds between two runs at the least. ``share``: of the time that runs may take
-    while documents are arriving. ``seed``: of the partition's random choices.
+    ``epoch`` counts the full runs adopted; ``refused`` those of this process that were not clearly
+    better. ``changed``: share of all co-occurrences that came or went since the last full run.
+    ``gain``: modularity of C0 that the last full run had over the hierarchy in force.
     """
 
-    interval: float = 2.0
-    share: float = 0.04
-    max_size: int = MAX_SIZE
-    seed: int = 0
-    pruning: PruningSettings = field(default_factory=PruningSettings)
+    epoch: int
+    running: bool
+    adopted: int
+    refused: int
+    changed: float
+    gain: float | None
+    seconds: float
 
 
 def due(
-    *, changed: bool, idle: bool, since_last: float, last_took: float, settings: GroupingSettings
+    *, changed: float, idle: bool, since_last: float, last_took: float, settings: GroupingSettings
 ) -> bool:
-    """Whether to start a run. Times in seconds; when idle, only the interval holds it back."""
-    if not changed or since_last < settings.interval:
+    """Whether to start a run. Times in seconds; when idle, only the interval holds it back.
+
+    ``changed``: share of all co-occurrences that changed since the last run; 1 before the first.
+    """
+    if not changed or changed < settings.drift or since_last < settings.interval:
         return False
     return idle or since_last >= last_took / settings.share
 
 
-def group(counts: CountArrays, settings: GroupingSettings) -> Partition:
-    """Prune and partition: what the process beside the writer does."""
-    graph = pruned(counts, settings.pruning)
-    return partition(
-        graph.u,
-        graph.v,
-        graph.weight,
-        graph.concept_count,
-        max_size=settings.max_size,
-        seed=settings.seed,
-    )
-
-
 class CommunityKeeper:
-    """Called by the writer's thread, between commits."""
+    """Called by the writer's thread, between commits; ``keep_up`` by any."""
 
     def __init__(
         self,
@@ -78,24 +68,26 @@ class CommunityKeeper:
         self._settings = settings
         self._clock = clock
         self._workers: ProcessPoolExecutor | None = None
-        self._running: Future[Partition] | None = None
+        self._running: Future[FullRun] | None = None
         self._started = self._finished = clock()
         self._took = 0.0
         self._died = 0
-        # The counts that the partition in force, and the one being computed, stand for.
+        # The counts that the last run, and the one under way, stand for.
         self._grouped = writer.grouped()
         self._asked = Sums()
+        self._changed_before = 0  # co-occurrences changed when the last run began
+        self._asked_changed = 0
+        self._adopted = self._refused = 0
+        self._gain: float | None = None
 
     def step(self, *, idle: bool) -> GenerationReport | None:
         """Adopt a finished run, or start one that is due. Never waits."""
         if self._running is not None:
-            return self._adopt(self._running) if self._running.done() else None
-        since = self._clock() - self._finished
-        changed = self._state() != self._grouped
+            return self._end(self._running) if self._running.done() else None
         if due(
-            changed=changed,
+            changed=self._changed(),
             idle=idle,
-            since_last=since,
+            since_last=self._clock() - self._finished,
             last_took=self._took,
             settings=self._settings,
         ):
@@ -103,13 +95,25 @@ class CommunityKeeper:
         return None
 
     def finish(self) -> Iterator[GenerationReport]:
-        """Wait for a run in progress and bring the communities up to date with the counts."""
-        while self._running is not None or self._state() != self._grouped:
+        """Wait for a run in progress, and make one where enough has changed for it."""
+        while self._running is not None or self._changed() >= self._settings.drift:
             if self._running is None:
                 self._start()
-            report = None if self._running is None else self._adopt(self._running)
+            report = None if self._running is None else self._end(self._running)
             if report is not None:
                 yield report
+
+    def keep_up(self) -> KeepUp:
+        """How the communities keep up, as of the last commit."""
+        return KeepUp(
+            epoch=self._writer.generation.epoch,
+            running=self._running is not None,
+            adopted=self._adopted,
+            refused=self._refused,
+            changed=self._changed(),
+            gain=self._gain,
+            seconds=self._took,
+        )
 
     def close(self) -> None:
         """Stop the process beside the writer; a run in progress is dropped."""
@@ -119,22 +123,31 @@ class CommunityKeeper:
                 child.terminate()
             self._workers = None
 
-    def _state(self) -> Sums:
-        return self._writer.generation.sums
+    def _changed(self) -> float:
+        """Share of all co-occurrences that changed since the last run; 1 before the first."""
+        if self._writer.generation.sums == (self._grouped or Sums()):
+            return 0.0
+        live = self._writer.live
+        if live.epoch is None:
+            return 1.0
+        return (live.changed - self._changed_before) / max(live.counts.W, 1)
 
     def _start(self) -> None:
-        counts = self._writer.counts
-        arrays = CountArrays.of(counts, self._writer.latest().concept_count, self._settings.pruning)
+        live, settings = self._writer.live, self._settings
+        arrays = CountArrays.of(live.counts, live.counts.concept_count, settings.pruning)
         if self._workers is None:
             context = multiprocessing.get_context("spawn")
             self._workers = ProcessPoolExecutor(
                 1, mp_context=context, initializer=_belong_to_parent
             )
         self._started = self._clock()
-        self._asked = self._state()
-        self._running = self._workers.submit(group, arrays, self._settings)
+        self._asked = self._writer.generation.sums
+        self._asked_changed = live.changed
+        hierarchy = live.hierarchy
+        row = hierarchy.extended(len(arrays.f)).at_level(0)
+        self._running = self._workers.submit(full_run, arrays, row, hierarchy.epoch + 1, settings)
 
-    def _adopt(self, running: "Future[Partition]") -> GenerationReport | None:
+    def _end(self, running: "Future[FullRun]") -> GenerationReport | None:
         self._running = None
         self._finished = self._clock()
         try:
@@ -148,18 +161,17 @@ class CommunityKeeper:
                 raise
             return None
         self._died = 0
-        writer = self._writer
-        count = writer.latest().concept_count
-        living = np.zeros(count, np.bool_)
-        living[: len(writer.counts.f)] = writer.counts.f[:count] > 0
-        found = replace(found, labels=tuple(_living(row, living) for row in found.labels))
-        adoption = adopt(
-            writer.latest().hierarchy, found, count, writer.generation.next_numbers.community
-        )
-        report = writer.adopt(adoption, found.modularity, self._asked, self._settings.pruning)
         self._took = self._clock() - self._started
-        self._grouped = self._asked
-        return report
+        self._grouped, self._changed_before = self._asked, self._asked_changed
+        return self._judge(found)
+
+    def _judge(self, found: FullRun) -> GenerationReport | None:
+        self._gain = found.gain
+        if self._writer.live.epoch is not None and not found.clearly_better(self._settings):
+            self._refused += 1
+            return None
+        self._adopted += 1
+        return self._writer.adopt(found.partition, found.epoch, self._asked, self._settings.pruning)
 
 
 def _belong_to_parent() -> None:
@@ -173,13 +185,3 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
     os._exit(1)
-
-
-def _living(labels: Int32Array, living: np.ndarray) -> Int32Array:
-    """Labels without concepts that have vanished meanwhile, renumbered without gaps."""
-    kept = labels.copy()
-    kept[~living[: len(labels)]] = -1
-    placed = kept >= 0
-    if placed.any():
-        kept[placed] = np.unique(kept[placed], return_inverse=True)[1].astype(np.int32)
-    return kept

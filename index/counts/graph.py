@@ -184,14 +184,16 @@ class Counts:
             x = int(delta.concepts[bad[0]])
             raise NegativeCountError(
                 f"f({x}) is {int(self.f[x])} and would change by {int(delta.df[bad[0]])}; "
-                "the whole delta was refused"
+                "the whole delta was refused",
+                (x,),
             )
         at = kernels.first_negative(delta.u, delta.v, delta.dw, *self._pool.rows)
         if at >= 0:
             u, v = int(delta.u[at]), int(delta.v[at])
             raise NegativeCountError(
                 f"w({u}, {v}) is {self.w(u, v)} and would change by {int(delta.dw[at])}; "
-                "the whole delta was refused"
+                "the whole delta was refused",
+                (u, v),
             )
 
     def _grow(self) -> None:

@@ -7,8 +7,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from index.errors import SchemaTooNewError, StoreError
+from index.store.migrate import migrate
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 STORE_NAME = "index.db"
 CURRENT_NAME = "current"
 """Names the store file in force once a reindex has switched to another one."""
@@ -51,7 +52,8 @@ def open_writable(path: Path) -> sqlite3.Connection:
         if version == 0:
             _create(connection)
         else:
-            check_version(path, version)
+            check_version(path, version, oldest=1)
+            migrate(connection, version, SCHEMA_VERSION)
         return connection
 
 
@@ -73,8 +75,8 @@ def open_readonly(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def check_version(path: Path, version: int) -> None:
-    """Refuse a store of another schema."""
+def check_version(path: Path, version: int, *, oldest: int = SCHEMA_VERSION) -> None:
+    """Refuse a store of another schema; a writer takes older ones, from ``oldest`` on."""
     if version > SCHEMA_VERSION:
         raise SchemaTooNewError(
             f"{path} has schema {version}, this release knows up to {SCHEMA_VERSION}; "
@@ -82,6 +84,11 @@ def check_version(path: Path, version: int) -> None:
         )
     if version < 1:
         raise StoreError(f"{path} is not an index store; use another data directory")
+    if version < oldest:
+        raise StoreError(
+            f"{path} has schema {version}; run `tidegraph index` once, it brings the store to "
+            f"schema {SCHEMA_VERSION} and loses nothing"
+        )
 
 
 def _create(connection: sqlite3.Connection) -> None:

@@ -12,10 +12,10 @@ from index.analysis.fingerprint import Fingerprint
 from index.errors import StoreError
 from index.segment import Segment, merge
 from index.snapshot import Change, Snapshot
-from index.store import meta
+from index.store import communities, meta
 from index.store.connection import open_readonly, store_path, translated
 from index.store.generations import Generation, latest
-from index.store.load import Names, hierarchy, segments, whole_snapshot
+from index.store.load import Names, segments, whole_snapshot
 from index.store.pins import Pins
 from index.store.reader import StoreView
 from index.store.rows import int64_array
@@ -94,7 +94,11 @@ class Follower:
                 concept_count=count,
                 frequency_of=frequency_of,
                 frequency=frequency,
-                hierarchy=hierarchy(self._connection, count, newest.epoch) if regrouped else None,
+                hierarchy=communities.read_on(
+                    self._connection, snapshot.hierarchy, since, count, newest.epoch
+                )
+                if regrouped
+                else None,
             )
         )
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from index.communities.hierarchy import Hierarchy
 from index.segment import MERGE_LIMIT, Segment
 from index.snapshot import Labels, Snapshot
+from index.store import communities
 from index.store.generations import Generation, latest
 from index.store.rows import int32_array
 from index.types import ConceptKey, ConceptKind, Int64Array
@@ -139,29 +139,6 @@ def segments(
         yield builder.segment()
 
 
-def hierarchy(connection: sqlite3.Connection, concept_count: int, epoch: int) -> Hierarchy:
-    """The communities in force."""
-    rows = connection.execute(
-        "SELECT id, level, parent, size FROM communities WHERE died IS NULL ORDER BY id"
-    ).fetchall()
-    if not rows:
-        return Hierarchy.empty(concept_count)
-    columns = np.array(rows, np.int64)
-    leaf = np.full(concept_count, Hierarchy.NONE, np.int64)
-    members = np.array(
-        connection.execute("SELECT concept, leaf FROM membership").fetchall(), np.int64
-    ).reshape(-1, 2)
-    leaf[members[:, 0]] = members[:, 1]
-    return Hierarchy(
-        epoch=epoch,
-        ids=columns[:, 0].copy(),
-        level=columns[:, 1].astype(np.int16),
-        parent=columns[:, 2].copy(),
-        sizes=columns[:, 3].astype(np.int32),
-        leaf=leaf,
-    )
-
-
 def whole_snapshot(
     connection: sqlite3.Connection, names: Names, dimensions: int
 ) -> tuple[Generation, Snapshot]:
@@ -181,7 +158,7 @@ def whole_snapshot(
         labels=names.labels,
         concept_count=count,
         frequency=frequency,
-        hierarchy=hierarchy(connection, count, generation.epoch),
+        hierarchy=communities.read(connection, count, generation.epoch),
         dimensions=dimensions,
     )
     return generation, snapshot

@@ -4,10 +4,12 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import orjson
 
 from index.analysis.fingerprint import Fingerprint
 from index.checksums import Sums
+from index.communities.epoch import Epoch
 from index.communities.pruning import PruningSettings
 from index.errors import FingerprintMismatchError, StoreError
 from index.store.connection import transaction
@@ -17,6 +19,7 @@ _GROUPED = "grouped"
 _PRUNING = "pruning"
 _COLLECTION = "collection"
 _WRITER_EPOCH = "writer_epoch"
+_COMMUNITY_EPOCH = "community_epoch"
 
 
 def get(connection: sqlite3.Connection, name: str) -> str | None:
@@ -77,8 +80,13 @@ def writer_epoch(connection: sqlite3.Connection) -> int:
 def next_writer_epoch(connection: sqlite3.Connection) -> int:
     """Begin a new writer's epoch; every older writer is fenced from then on."""
     with transaction(connection):
-        epoch = writer_epoch(connection) + 1
-        put(connection, _WRITER_EPOCH, str(epoch))
+        return raise_writer_epoch(connection)
+
+
+def raise_writer_epoch(connection: sqlite3.Connection) -> int:
+    """The next writer's epoch, put in force inside the caller's transaction."""
+    epoch = writer_epoch(connection) + 1
+    put(connection, _WRITER_EPOCH, str(epoch))
     return epoch
 
 
@@ -92,6 +100,27 @@ def pruning(connection: sqlite3.Connection) -> PruningSettings:
     """The pruning of the partition in force."""
     text = get(connection, _PRUNING)
     return PruningSettings() if text is None else PruningSettings(**orjson.loads(text))
+
+
+def write_community_epoch(connection: sqlite3.Connection, epoch: Epoch) -> None:
+    """Record the epoch of the communities in force."""
+    values = {
+        "number": epoch.number,
+        "shift": epoch.shift,
+        "threshold": epoch.threshold,
+        "min_frequency": epoch.min_frequency,
+        "hubs": epoch.hubs.tolist(),
+    }
+    put(connection, _COMMUNITY_EPOCH, orjson.dumps(values).decode())
+
+
+def community_epoch(connection: sqlite3.Connection) -> Epoch | None:
+    """The epoch of the communities in force; None before the first full run."""
+    text = get(connection, _COMMUNITY_EPOCH)
+    if text is None:
+        return None
+    values = orjson.loads(text)
+    return Epoch(**values | {"hubs": np.array(values["hubs"], np.int32)})
 
 
 def grouped(connection: sqlite3.Connection) -> Sums | None:

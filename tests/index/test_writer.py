@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from index.admission import DocumentOutcome
-from index.communities.keeper import CommunityKeeper, GroupingSettings
+from index.communities.fullrun import GroupingSettings
+from index.communities.keeper import CommunityKeeper
 from index.communities.pruning import PruningSettings
 from index.errors import FingerprintMismatchError, StoreLockedError, WriterFencedError
 from index.store import meta
@@ -88,6 +89,14 @@ def same_snapshot(ours, theirs):
     right = theirs.chunk_concepts[np.flatnonzero(theirs.alive)]
     assert (left != right).nnz == 0
     assert ours.head == theirs.head
+    same_hierarchy(ours.hierarchy, theirs.hierarchy)
+
+
+def same_hierarchy(ours, theirs):
+    """Two hierarchies are the same, whoever followed it."""
+    assert ours.epoch == theirs.epoch
+    for name in ("ids", "level", "parent", "sizes", "leaf"):
+        assert getattr(ours, name).tolist() == getattr(theirs, name).tolist(), name
 
 
 def test_restart_gives_the_same_state(tmp_path):

@@ -1,0 +1,280 @@
+"""Communities that follow the writer's stream: restarts, failures, followers, full runs."""
+
+import gzip
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from index import batch as batches
+from index.communities.dynamic import DynamicCommunities, DynamicSettings
+from index.communities.fullrun import GroupingSettings, full_run
+from index.communities.pruning import CountArrays, PruningSettings
+from index.counts.delta import chunk_delta
+from index.errors import NegativeCountError, StoreError
+from index.store import communities, generations, meta
+from index.store.connection import STORE_NAME, open_readonly
+from index.store.follower import Follower
+from index.verify import verify
+from index.writer import Writer
+from tests.index.simple import FINGERPRINT, Feed, commit, open_writer
+from tests.index.test_writer import counted, naive, same_hierarchy, same_snapshot
+
+WHOLE = PruningSettings(remove_ego=False, weakest_percent=10.0)
+GROUPING = GroupingSettings(max_size=4, pruning=WHOLE)
+SMALL = DynamicSettings(max_size=4)
+WORDS = st.integers(0, 11).map(lambda n: f"word{n}")
+TEXT = st.lists(st.lists(WORDS, min_size=2, max_size=5).map(" ".join), min_size=1, max_size=4).map(
+    "\n".join
+)
+KEYS = st.sampled_from("abcdefgh")
+STEP = st.one_of(
+    st.tuples(st.just("upsert"), KEYS, TEXT),
+    st.tuples(st.just("upsert"), KEYS, TEXT),
+    st.tuples(st.just("delete"), KEYS),
+)
+EVENT = st.one_of(
+    st.lists(STEP, min_size=1, max_size=6),
+    st.lists(STEP, min_size=1, max_size=6),
+    st.sampled_from(["run", "restart", "fail"]),
+)
+STORIES = [
+    "oil ship port\noil ship port crane",
+    "oil ship crane\nport crane ship",
+    "crew storm tide\ncrew storm tide wind",
+    "storm tide wind\ncrew wind storm",
+]
+GALE = "oil gale port\noil gale crane\noil gale ship"
+
+
+def opened(directory: Path) -> Writer:
+    return Writer.open(directory, fingerprint=FINGERPRINT, dynamic=SMALL)
+
+
+def run(writer: Writer, grouping: GroupingSettings = GROUPING) -> None:
+    """A full run, adopted whatever it gains."""
+    arrays = CountArrays.of(writer.counts, writer.counts.concept_count, grouping.pruning)
+    row = writer.live.hierarchy.extended(len(arrays.f)).at_level(0)
+    found = full_run(arrays, row, writer.live.hierarchy.epoch + 1, grouping)
+    writer.adopt(found.partition, found.epoch, writer.generation.sums, grouping.pruning)
+
+
+def started(directory: Path) -> tuple[Writer, Feed]:
+    """A writer with four stories and their communities."""
+    writer, feed = opened(directory), Feed()
+    commit(writer, [feed.upsert(f"d{i}", text) for i, text in enumerate(STORIES)])
+    run(writer)
+    assert len(writer.latest().hierarchy.ids) >= 2
+    return writer, feed
+
+
+def verified(directory: Path) -> None:
+    report = verify(directory)
+    assert report.ok, [check for check in report.checks if not check.ok]
+
+
+def failing_commit(writer: Writer, feed: Feed) -> None:
+    """A commit that fails after counts and communities were changed in memory."""
+    with pytest.MonkeyPatch.context() as patch, suppress(RuntimeError):
+        patch.setattr(generations, "insert", _boom)
+        commit(writer, [feed.upsert("z", "word0 word1 word2 word3 word99")])
+        pytest.fail("the commit must fail")
+
+
+def _boom(*_, **__):
+    raise RuntimeError("power cut")
+
+
+@given(events=st.lists(EVENT, min_size=1, max_size=10))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_counts_and_communities_hold_through_runs_restarts_and_failures(events, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("store")
+    writer, feed, alive = opened(directory), Feed(), {}
+    follower = Follower.open(directory)
+    try:
+        for event in events:
+            if event == "run":
+                run(writer)
+            elif event == "restart":
+                writer.close()
+                writer = opened(directory)
+            elif event == "fail":
+                failing_commit(writer, feed)
+            else:
+                commit(writer, list(_arrivals(event, feed, alive)))
+            assert counted(writer) == naive(alive)
+            follower.refresh()
+            same_snapshot(writer.latest(), follower.latest())
+            verified(directory)
+    finally:
+        follower.close()
+        writer.close()
+
+
+def _arrivals(steps, feed, alive):
+    for kind, key, *text in steps:
+        if kind == "upsert":
+            alive[key] = text[0]
+            yield feed.upsert(key, text[0])
+        else:
+            alive.pop(key, None)
+            yield feed.delete(key)
+
+
+STEPS = {
+    "documents": (batches.documents, "insert"),
+    "withdrawal": (batches.documents, "withdraw"),
+    "changes": (batches, "record_changes"),
+    "dead letters": (batches.dead_letters, "insert"),
+    "communities": (communities, "write"),
+    "positions": (meta, "write_positions"),
+    "generation": (generations, "insert"),
+    "hierarchy": (DynamicCommunities, "settle"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_failure_at_any_step_leaves_the_old_state_and_the_next_batch_commits(
+    step, tmp_path, monkeypatch
+):
+    writer, feed = started(tmp_path)
+    follower = Follower.open(tmp_path)
+    before, head, grouped = counted(writer), writer.latest().head, writer.latest().hierarchy
+    batch = [feed.upsert("d0", "tide oil wave\nwave oil"), feed.delete("d1")]
+    with monkeypatch.context() as patch:
+        patch.setattr(*STEPS[step], _boom)
+        with pytest.raises(RuntimeError, match="power cut"):
+            commit(writer, batch)
+    assert writer.latest().head == head
+    assert counted(writer) == before
+    assert not follower.refresh()
+    verified(tmp_path)
+    commit(writer, batch)
+    follower.refresh()
+    same_snapshot(writer.latest(), follower.latest())
+    verified(tmp_path)
+    assert writer.generation.writer_epoch == 2, "the log says where it began anew"
+    assert set(grouped.ids.tolist()) & set(writer.latest().hierarchy.ids.tolist())
+    follower.close()
+    writer.close()
+
+
+@pytest.mark.parametrize("step", ["communities", "generation", "hierarchy"])
+def test_a_failed_adoption_leaves_the_old_communities(step, tmp_path, monkeypatch):
+    writer, feed = started(tmp_path)
+    commit(writer, [feed.upsert("d4", "gale oil crew\ngale oil")])
+    before = writer.latest()
+    with monkeypatch.context() as patch:
+        patch.setattr(*STEPS[step], _boom)
+        with pytest.raises(RuntimeError, match="power cut"):
+            run(writer)
+    assert writer.latest() is before
+    verified(tmp_path)
+    run(writer)
+    assert writer.latest().hierarchy.epoch == before.hierarchy.epoch + 1
+    verified(tmp_path)
+    writer.close()
+
+
+def test_a_refused_delta_tells_what_led_to_it_and_the_next_batch_is_counted_anew(tmp_path):
+    writer, feed = started(tmp_path)
+    before = counted(writer)
+    oil = writer.latest().concept("oil")
+    writer.counts.apply(chunk_delta([], [np.array([oil], np.int32)] * 2))
+    with pytest.raises(NegativeCountError, match=r"'oil'.*generation 2.*these name it: d0"):
+        commit(writer, [feed.delete("d0"), feed.delete("d1")])
+    assert counted(writer) == before
+    commit(writer, [feed.delete("d0")])
+    verified(tmp_path)
+    writer.close()
+
+
+def test_a_hundred_deletions_in_one_batch_are_one_update(tmp_path):
+    writer, feed = started(tmp_path)
+    commit(writer, [feed.upsert(f"x{i}", f"oil word{i % 7} ship") for i in range(100)])
+    steps = []
+    real = DynamicCommunities.settle
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            DynamicCommunities, "settle", lambda self, *a: (steps.append(1), real(self, *a))[1]
+        )
+        report = commit(writer, [feed.delete(f"x{i}") for i in range(100)])
+    assert len(steps) == 1
+    assert report.chunks_retracted == 100
+    verified(tmp_path)
+    writer.close()
+
+
+def test_every_generation_reports_the_work_of_its_communities(tmp_path):
+    writer, feed = started(tmp_path)
+    report = commit(writer, [feed.upsert("d4", GALE)])
+    assert report.work.ties_changed > 0
+    assert report.work.carried == 0
+    assert report.concepts_moved >= 1
+    quiet = commit(writer, [feed.upsert("d4", GALE)])
+    assert (quiet.work.moves, quiet.concepts_moved) == (0, 0)
+    writer.close()
+
+
+def test_a_follower_that_missed_generations_catches_up_by_what_changed(tmp_path):
+    writer, feed = started(tmp_path)
+    follower = Follower.open(tmp_path)
+    for number in range(5):
+        commit(writer, [feed.upsert(f"n{number}", f"oil new{number} gale\nnew{number} gale")])
+    run(writer)
+    commit(writer, [feed.delete("n0"), feed.delete("n1")])
+    follower.refresh()
+    same_snapshot(writer.latest(), follower.latest())
+    fresh = Follower.open(tmp_path)
+    same_hierarchy(fresh.latest().hierarchy, follower.latest().hierarchy)
+    fresh.close()
+    follower.close()
+    writer.close()
+
+
+def test_a_batch_writes_the_rows_of_changed_communities_alone(tmp_path):
+    writer, feed = started(tmp_path)
+    commit(writer, [feed.upsert("d4", GALE)])
+    generation = writer.latest().generation
+    connection = open_readonly(tmp_path / STORE_NAME)
+    changed, total = connection.execute(
+        "SELECT sum(changed = ?), count(*) FROM communities WHERE died IS NULL", (generation,)
+    ).fetchone()
+    connection.close()
+    assert 0 < changed < total
+    writer.close()
+
+
+def test_a_store_of_schema_1_is_brought_to_the_present_one(tmp_path):
+    golden = Path(__file__).parent / "golden" / "schema1.db.gz"
+    (tmp_path / STORE_NAME).write_bytes(gzip.decompress(golden.read_bytes()))
+    with pytest.raises(StoreError, match="tidegraph index"):
+        open_readonly(tmp_path / STORE_NAME)
+    writer = open_writer(tmp_path)
+    assert counted(writer) == naive(
+        {"a": "oil ship port", "b": "oil ship port", "c": "crew storm tide"}
+    )
+    assert writer.latest().hierarchy.levels == (2,)
+    verified(tmp_path)
+    commit(writer, [Feed(first=5).upsert("d5", "oil ship gale")])
+    run(writer)
+    verified(tmp_path)
+    writer.close()
+
+
+def test_verify_notices_a_member_in_the_wrong_community(tmp_path):
+    writer, _ = started(tmp_path)
+    grouped = writer.latest().hierarchy
+    first = int(grouped.members(int(grouped.ids[grouped.level == 0][0]))[0])
+    other = int(grouped.ids[grouped.level == 0][1])
+    writer.close()
+    connection = sqlite3.connect(tmp_path / STORE_NAME)
+    connection.execute("UPDATE membership SET leaf = ? WHERE concept = ?", (other, first))
+    connection.commit()
+    connection.close()
+    broken = {check.name for check in verify(tmp_path).checks if not check.ok}
+    assert broken & {"communities", "communities connected"}
