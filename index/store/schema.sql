@@ -1,4 +1,4 @@
--- The index store, schema 1. Edges are not stored: they follow from chunks.concepts.
+-- The index store, schema 2. Edges are not stored: they follow from chunks.concepts.
 -- Numbers (documents, chunks, concepts, communities) are given once and never reused; the next
 -- free ones stand in the newest generation.
 
@@ -131,6 +131,7 @@ CREATE TABLE changes (
     concepts BLOB NOT NULL             -- int32, sorted, distinct
 );
 CREATE INDEX changes_observed ON changes (observed_at);
+CREATE INDEX changes_generation ON changes (generation);
 
 CREATE TABLE communities (
     id INTEGER PRIMARY KEY,
@@ -138,13 +139,17 @@ CREATE TABLE communities (
     parent INTEGER NOT NULL,
     size INTEGER NOT NULL,
     born INTEGER NOT NULL,             -- generation
-    died INTEGER                       -- generation, or NULL while it lives
+    died INTEGER,                      -- generation, or NULL while it lives
+    changed INTEGER NOT NULL DEFAULT 0 -- generation that last changed the row
 );
+CREATE INDEX communities_changed ON communities (changed);
 
 CREATE TABLE membership (
     concept INTEGER PRIMARY KEY,
-    leaf INTEGER NOT NULL              -- deepest community
+    leaf INTEGER NOT NULL,             -- deepest community; -1 for none any more
+    changed INTEGER NOT NULL DEFAULT 0 -- generation that last changed the row
 );
+CREATE INDEX membership_changed ON membership (changed);
 
 CREATE TABLE lineage (
     generation INTEGER NOT NULL,
