@@ -76,7 +76,9 @@ def embedded(
             settings,
             backlog=lambda: status().lag or 0,
             vectors=vectors,
+            spent=telemetry.spent,
         )
+        stack.callback(engine.close)
         app = answering.application(settings, ingestion.writer, engine, status, telemetry)
         url = stack.enter_context(_served(settings, app, "run"))
         running = Running(url, stop, ingestion=ingestion)
@@ -100,8 +102,14 @@ def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
         telemetry.metrics.follow(status)
         analyzer = load_analyzer(settings, follower.fingerprint)
         engine = answering.engine(
-            follower, analyzer, settings, backlog=lambda: status().lag or 0, vectors=vectors
+            follower,
+            analyzer,
+            settings,
+            backlog=lambda: status().lag or 0,
+            vectors=vectors,
+            spent=telemetry.spent,
         )
+        stack.callback(engine.close)
         app = answering.application(settings, follower, engine, status, telemetry)
         url = stack.enter_context(_served(settings, app, "serve"))
         running = Running(url, stop)

@@ -20,6 +20,8 @@ from deploy.errors import UsageError
 KIB = 1024
 MIB = 1024 * KIB
 
+_PRICE = r"^(\d+(\.\d+)?, ?\d+(\.\d+)?)?$"
+
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -281,6 +283,37 @@ class Settings(BaseSettings):
     model_key: SecretStr = _setting("Model", SecretStr(""), "Key for that server.")
     model_timeout: float = _setting(
         "Model", 30.0, "Time that one call may take, with its retries.", "seconds", gt=0, le=600
+    )
+    model_tests: str = _setting(
+        "Model", "", "Another model for relevance tests, of the same server; a cheap one."
+    )
+    model_answers: str = _setting(
+        "Model", "", "Another model that refines questions and words answers; a strong one."
+    )
+    model_thinking: int = _setting(
+        "Model", 0, "What a model may think beside its reply, in each call.", "tokens", ge=0
+    )
+    model_price: str = _setting(
+        "Model",
+        "",
+        "Price of a million tokens, prompt and reply, such as `0.15, 0.6`; empty is unknown.",
+        pattern=_PRICE,
+    )
+    model_tests_price: str = _setting("Model", "", "Price of the model for tests.", pattern=_PRICE)
+    model_answers_price: str = _setting(
+        "Model", "", "Price of the model for answers.", pattern=_PRICE
+    )
+    question_tokens_max: int | None = _setting(
+        "Model", None, "The most that a question may spend on models.", "tokens", ge=0
+    )
+    question_money_max: float | None = _setting(
+        "Model", None, "The same as money, in the currency of the prices.", "money", ge=0
+    )
+    day_tokens_max: int | None = _setting(
+        "Model", None, "The most that all questions of a day (UTC) may spend.", "tokens", ge=0
+    )
+    day_money_max: float | None = _setting(
+        "Model", None, "The same as money, in the currency of the prices.", "money", ge=0
     )
     model_concurrency: int = _setting(
         "Model", 4, "Calls under way at once, over all questions.", "calls", ge=1, le=64

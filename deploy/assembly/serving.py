@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from deploy.assembly.language import load_analyzer
+from deploy.assembly.models import models
 from deploy.assembly.streams import Backlog
 from deploy.assembly.vectors import Vectors, beside
 from deploy.errors import DeployError
@@ -17,6 +18,7 @@ from index.view import SnapshotSource
 from query.assessor import OfflineAssessor
 from query.graph import GraphCache
 from query.language import Language
+from query.model.spending import Spent
 from query.news import Newsroom
 from query.search import Engine
 from query.service.app import create_app
@@ -27,7 +29,6 @@ from query.types import Question, SearchEvent
 
 if TYPE_CHECKING:  # reading a store once needs neither, and their imports take a second
     from deploy.telemetry.observe import Telemetry
-    from query.model.client import ModelClient
 
 WITH_MODEL = LazySettings(k=4, root_k=8)
 """Steps as large as a call to a model, and half of one: fewer calls wait for one another.
@@ -59,6 +60,7 @@ def following(settings: Settings, *, questions: bool) -> Iterator[FastAPI]:
             searcher = engine(
                 source, analyzer, settings, backlog=lambda: status().lag or 0, vectors=vectors
             )
+            stack.callback(searcher.close)
         yield application(settings, source, searcher, status)
 
 
@@ -104,9 +106,10 @@ def engine(
     *,
     backlog: Callable[[], int] = lambda: 0,
     vectors: Vectors | None = None,
+    spent: Callable[[Spent], None] = lambda _: None,
 ) -> Engine:
-    """What answers questions over a source of snapshots."""
-    model = _model(settings) if settings.model else None
+    """What answers questions over a source of snapshots; ``spent`` is told each call to a model."""
+    model = models(settings, spent)
     lazy = LazySettings() if model is None else WITH_MODEL
     search = SearchSettings(lazy=lazy, largest_budget=settings.budget_max)
     return Engine(
@@ -117,21 +120,6 @@ def engine(
         model=model,
         backlog=backlog,
         similar=None if vectors is None else vectors.similar,
-    )
-
-
-def _model(settings: Settings) -> "ModelClient":
-    """The client of the model; its import takes a second that nobody else should pay."""
-    from query.model.client import ModelClient, ModelSettings  # noqa: PLC0415
-
-    return ModelClient(
-        ModelSettings(
-            name=settings.model,
-            url=settings.model_url,
-            key=settings.model_key.get_secret_value(),
-            timeout=settings.model_timeout,
-            concurrency=settings.model_concurrency,
-        )
     )
 
 

@@ -67,6 +67,10 @@ def ask(
             rich_help_panel=FILTERS,
         ),
     ] = None,
+    estimate: Annotated[
+        bool,
+        typer.Option("--estimate", help="Print what it may cost at worst, without asking."),
+    ] = False,
     as_json: Json = False,
     data: Data = None,
     config: Config = None,
@@ -80,6 +84,15 @@ def ask(
     from deploy.cli import session, show
 
     settings = session.begin({"data": data}, config=config, sets=sets, quiet=True)
+    if estimate:
+        from deploy.cli import estimating
+
+        found_worst = estimating.worst_case(settings, question, budget)
+        if as_json:
+            session.print_json(found_worst)
+        else:
+            estimating.show(session.console(), found_worst)
+        return
     body: dict[str, Any] = {
         "question": question,
         "budget": budget,

@@ -76,6 +76,13 @@ class Metrics:
         self.vector_failures = self._counter(
             "vector_failures", "Steps of the vector index's follower that failed."
         )
+        self.model_calls = self._counter(
+            "model_calls", "Calls that models answered.", "role", "price"
+        )
+        self.model_tokens = self._counter("model_tokens", "Tokens of models.", "role", "kind")
+        self.model_money = self._counter(
+            "model_money", "Spending on models, in the currency of the prices.", "role"
+        )
         self.embedder_waits = self._counter(
             "embedder_waits", "Tries after which documents waited, for the embedder was away."
         )

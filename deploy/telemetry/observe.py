@@ -8,6 +8,7 @@ from deploy.telemetry.metrics import Metrics
 from index.errors import EmbedderAwayError
 from index.report import GenerationReport
 from index.vectors.protocol import FollowFailure, FollowReport
+from query.model.spending import Spent
 from query.service.service import RequestReport, SearchReport
 from stream.consumer import BatchReport
 from stream.feeds.poll import PollReport
@@ -76,6 +77,14 @@ class Telemetry:
         """Count and log that documents wait, and for how long until it is tried again."""
         self.metrics.embedder_waits.inc()
         self._log.warning("documents wait for the embedder", error=str(error), retry_in=seconds)
+
+    def spent(self, call: Spent) -> None:
+        """Count a call to a model; a call without a known price adds no money, and is told."""
+        metrics, role, cost = self.metrics, call.role.value, call.cost
+        metrics.model_calls.labels(role, "known" if cost.money is not None else "unknown").inc()
+        metrics.model_tokens.labels(role, "prompt").inc(cost.prompt_tokens)
+        metrics.model_tokens.labels(role, "reply").inc(cost.completion_tokens)
+        metrics.model_money.labels(role).inc(cost.money or 0.0)
 
     def _batch(self, report: BatchReport) -> None:
         metrics, generation = self.metrics, report.generation

@@ -46,8 +46,8 @@ def batches(candidates: Sequence[Candidate]) -> list[Numbered]:
     ]
 
 
-def question(subquery: Subquery, chunks: Numbered) -> Prompt:
-    """The call that tests chunks for a subquery."""
+def question(text: str, chunks: Numbered) -> Prompt:
+    """The call that tests chunks for a subquery's text."""
     material = [
         {
             "chunk": number,
@@ -59,7 +59,7 @@ def question(subquery: Subquery, chunks: Numbered) -> Prompt:
         }
         for number, chunk in chunks.items()
     ]
-    user = f"Question: {subquery.text}\n\n{quoted(material)}"
+    user = f"Question: {text}\n\n{quoted(material)}"
     return Prompt(_SYSTEM, user, Ratings, 100 + 100 * len(chunks), Role.TESTS)
 
 

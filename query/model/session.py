@@ -69,7 +69,7 @@ class ModelSession:
 
     def _assessed(self, subquery: Subquery, chunks: Sequence[Candidate]) -> dict[int, Verdict]:
         numbered = assessor.batches(chunks)
-        replies = self._ask("test", [assessor.question(subquery, batch) for batch in numbered])
+        replies = self._ask("test", [assessor.question(subquery.text, batch) for batch in numbered])
         return {
             verdict.slot: verdict
             for batch, reply in zip(numbered, replies, strict=True)

@@ -154,6 +154,7 @@ class Models:
     day: Purse
     spent: Callable[[Spent], None]
     purse: Purse = field(default_factory=lambda: Purse("a question", Ceilings()))
+    closes: tuple[Callable[[], None], ...] = ()
 
     def for_question(self) -> "Models":
         """These models with all of a question's ceilings left."""
@@ -161,9 +162,11 @@ class Models:
         return Models(self.members, self.question, self.day, self.spent, purse)
 
     def close(self) -> None:
-        """Close each of them."""
+        """Close each of them, then what keeps the spending."""
         for member in self.members.values():
             member.model.close()
+        for close in self.closes:
+            close()
 
     def ask(self, prompts: Sequence[Prompt]) -> list[Reply | ModelError]:
         """See ``Model.ask``; a prompt that a ceiling forbids is answered by an error."""

@@ -1,0 +1,66 @@
+"""What ``ask --estimate`` prints: the worst case of a question, without asking it."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from deploy.assembly.models import names, price, question_ceilings
+from deploy.errors import UsageError
+from deploy.settings import Settings
+from query.model.calls import Role
+from query.model.estimate import StageEstimate, estimate, total
+
+_ROLES = {"refine": Role.ANSWERS, "test": Role.TESTS, "answer": Role.ANSWERS}
+
+
+def worst_case(settings: Settings, question: str, budget: int | None) -> dict[str, Any]:
+    """The worst case as plain values; ``money`` is null where a price is unknown.
+
+    Raises:
+        UsageError: no model is set, so that a question costs nothing.
+    """
+    if not settings.model:
+        raise UsageError("without a model a question costs nothing: set model to estimate")
+    tests = budget or settings.budget
+    stages = estimate(
+        question,
+        tests,
+        prices={role: price(settings, role) for role in Role},
+        chunk_words=settings.chunk_words,
+        thinking=settings.model_thinking,
+    )
+    whole = StageEstimate("all", sum(stage.calls for stage in stages), total(stages))
+    ceilings = question_ceilings(settings)
+    return {
+        "budget": tests,
+        "stages": [_plain(stage, names(settings)) for stage in (*stages, whole)],
+        "ceilings": {"tokens": ceilings.tokens, "money": ceilings.money},
+    }
+
+
+def show(out: Console, found: dict[str, Any]) -> None:
+    """Print the worst case as a table."""
+    table = Table(title=f"At worst, with a budget of {found['budget']}", title_justify="left")
+    for column in ("stage", "model", "calls", "tokens sent", "tokens written", "money"):
+        table.add_column(column, justify="left" if column in {"stage", "model"} else "right")
+    for stage in found["stages"]:
+        money = "unknown" if stage["money"] is None else f"{stage['money']:.4f}"
+        counts = (stage["calls"], stage["prompt_tokens"], stage["completion_tokens"])
+        table.add_row(stage["stage"], stage["model"], *(f"{n:,}" for n in counts), money)
+    out.print(table)
+    for what, most in found["ceilings"].items():
+        if most is not None:
+            out.print(f"Ceiling of {what} for a question: {most:,}")
+
+
+def _plain(stage: StageEstimate, models: dict[Role, str]) -> dict[str, Any]:
+    role = _ROLES.get(stage.stage)
+    return {
+        "stage": stage.stage,
+        "model": "" if role is None else models[role],
+        "calls": stage.calls,
+        "prompt_tokens": stage.cost.prompt_tokens,
+        "completion_tokens": stage.cost.completion_tokens,
+        "money": stage.cost.money,
+    }
