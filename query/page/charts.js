@@ -67,16 +67,18 @@ export function line(values, { width = 200, height = 32 } = {}) {
   );
 }
 
-/** A line over a shaded ground, for the counts of one concept; its last value as a dot. */
-export function spark(counts, { width = 120, height = 28 } = {}) {
+/** Counts of one concept as a line over a shaded ground; from index `recent` on it stands out. */
+export function spark(counts, recent, { width = 120, height = 28 } = {}) {
   const most = Math.max(1, ...counts);
   const step = width / Math.max(1, counts.length - 1);
-  const points = counts.map((count, i) => `${(i * step).toFixed(1)} ${(height - 2 - (count / most) * (height - 5)).toFixed(1)}`);
-  const path = `M${points.join("L")}`;
+  const at = (i) => `${(i * step).toFixed(1)} ${(height - 2 - (counts[i] / most) * (height - 5)).toFixed(1)}`;
+  const path = (from, to) => `M${Array.from({ length: to - from }, (_, i) => at(from + i)).join("L")}`;
+  const turn = Math.min(Math.max(0, recent - 1), counts.length - 1);
   return s(
     "svg",
     { class: "spark", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" },
-    s("path", { class: "ground", d: `${path}L${width} ${height}L0 ${height}Z` }),
-    s("path", { class: "stroke", d: path, "vector-effect": "non-scaling-stroke" }),
+    s("path", { class: "ground", d: `${path(0, counts.length)}L${width} ${height}L0 ${height}Z` }),
+    s("path", { class: "stroke", d: path(0, turn + 1), "vector-effect": "non-scaling-stroke" }),
+    s("path", { class: "stroke recent", d: path(turn, counts.length), "vector-effect": "non-scaling-stroke" }),
   );
 }

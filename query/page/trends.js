@@ -1,20 +1,17 @@
-// Concepts that are named more often than before: each with its counts over a window.
+// Concepts that are named beyond what their past would have: each with its counts over a window.
 
 import { get } from "./api.js";
 import { spark } from "./charts.js";
 import { $, counted, h, number, put } from "./dom.js";
 
 const WINDOWS = {
-  "24h": { interval: "1h", rows: 24, recent: 6, words: "the last 6 hours" },
-  "7d": { interval: "6h", rows: 28, recent: 4, words: "the last day" },
-  "30d": { interval: "1d", rows: 30, recent: 7, words: "the last week" },
+  day: { since: "6h", past: "18h", words: "the last 6 hours, held against the 18 before" },
+  week: { since: "24h", past: "6d", words: "the last day, held against the 6 before" },
+  month: { since: "7d", past: "23d", words: "the last week, held against the 23 days before" },
 };
-const STORIES = 6;
-const EACH = 3;
 const SHOWN = 8;
-const EVERY = 20_000;
-let chosen = "7d";
-let readAt = 0;
+let chosen = "week";
+let generation = null;
 
 /** Make the choice of the window work. */
 export function prepareTrends() {
@@ -24,23 +21,24 @@ export function prepareTrends() {
       for (const other of document.querySelectorAll("[data-window]")) {
         other.setAttribute("aria-pressed", String(other === button));
       }
-      readAt = 0;
+      generation = null;
       showTrends();
     });
   }
 }
 
-/** Show what rises; read again at most every few seconds. */
+/** Show what rises, unless it stands there already or the reader moves through it. */
 export async function showTrends() {
-  if (Date.now() - readAt < EVERY) return;
-  readAt = Date.now();
   const place = $("trends");
   const wanted = chosen;
+  const { since, past, words } = WINDOWS[wanted];
   try {
-    const found = await rising(WINDOWS[wanted], wanted);
-    if (wanted !== chosen || (place.matches(":focus-within") && place.querySelector("li"))) return;
-    put($("trends-note"), `Concepts named more often than before, with their documents of ${WINDOWS[wanted].words}.`);
-    put(place, found.length ? h("ul", { class: "trends" }, found.map((one) => row(one, WINDOWS[wanted]))) : nothing());
+    const found = await get(`v1/trends?since=${since}&window=${past}&limit=${SHOWN}`);
+    const reading = place.matches(":focus-within") && generation !== null;
+    if (wanted !== chosen || found.generation === generation || reading) return;
+    generation = found.generation;
+    put($("trends-note"), `Concepts named more often than their past would have it: documents of ${words}.`);
+    put(place, found.trends.length ? h("ul", { class: "trends" }, found.trends.map((one) => row(one, found))) : nothing());
   } catch (error) {
     if (!place.querySelector("li")) put(place, h("p", { class: "notice" }, error.message));
   } finally {
@@ -50,38 +48,19 @@ export async function showTrends() {
 
 const nothing = () => h("p", { class: "quiet empty" }, "Nothing rises in this window.");
 
-/** The concepts of the growing stories whose recent share exceeds their past most. */
-async function rising(window, since) {
-  const { communities } = await get(`v1/communities?order=growth&limit=${STORIES}`);
-  const names = [...new Set(communities.flatMap((c) => c.concepts.slice(0, EACH)))];
-  const series = await Promise.all(names.map((name) => seriesOf(name, window, since)));
-  return series
-    .filter((one) => one !== null && one.recent > 0)
-    .sort((a, b) => b.burst - a.burst || b.total - a.total)
-    .slice(0, SHOWN);
-}
-
-async function seriesOf(name, window, since) {
-  let found;
-  try {
-    found = await get(`v1/timeseries?concept=${encodeURIComponent(name)}&interval=${window.interval}&since=${since}`);
-  } catch (error) {
-    if (error.status === 404) return null; // gone since the stories were read
-    throw error;
-  }
-  const counts = found.rows.slice(-window.rows).map((r) => r.documents + r.edits);
-  const total = counts.reduce((a, b) => a + b, 0);
-  const recent = counts.slice(-window.recent).reduce((a, b) => a + b, 0);
-  const usual = ((total - recent) * window.recent) / Math.max(1, counts.length - window.recent);
-  return { name, key: found.concept.toLowerCase(), counts, total, recent, burst: (recent - usual) / Math.sqrt(usual + 1) };
-}
-
-function row(one, window) {
+function row(one, found) {
+  const usual = one.growth === null ? "new" : `\u00d7${number(one.growth, one.growth < 10 ? 1 : 0)}`;
   return h(
     "li",
-    { class: one.burst > 1 ? "up" : null },
-    h("a", { href: `#/concept/${encodeURIComponent(one.key)}`, dir: "auto" }, one.name),
-    spark(one.counts),
-    h("span", { class: "count" }, number(one.recent), h("span", { class: "hidden" }, ` of ${counted(one.total, "document")} in ${window.words}`)),
+    {},
+    h("a", { href: `#/concept/${encodeURIComponent(one.key)}`, dir: "auto" }, one.label),
+    spark(one.counts, found.recent_from),
+    h(
+      "span",
+      { class: "count" },
+      h("span", { class: "hidden" }, `, ${counted(one.recent, "document")}, `),
+      h("span", { class: "figure", "aria-hidden": "true" }, number(one.recent)),
+      h("span", { class: "growth" }, usual),
+    ),
   );
 }

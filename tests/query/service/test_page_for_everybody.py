@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from index.types import Millis
 from index.view import DocumentChange
 from query.service.status import Operations
 from tests.query.service.fakes import Desk
-from tests.query.service.small_index import ITEMS, NOW, FakeIndex, Item
+from tests.query.service.small_index import HOUR, ITEMS, NOW, FakeIndex, Item
 
 CHINESE = Item(
     "port/zh",
@@ -28,6 +29,23 @@ LATIN_IN_ARABIC = replace(
     title="\u0623\u0639\u0644\u0646\u062a Ostrel Wireworks \u0639\u0646",
     hours=0.4,
 )
+
+
+def rising():
+    """A desk whose newest documents name a concept that the older ones do not."""
+    desk = Desk()
+    number = desk.index.snapshot.vocabulary.number
+    named = [("frost", n / 2) for n in range(1, 9)] + [("ferry", 20 + 6 * n) for n in range(20)]
+    desk.index.withdrawn = tuple(
+        DocumentChange(
+            8, f"{concept}/{hours}", "insert", at, at, "Wire", np.array([number(concept)], np.int32)
+        )
+        for concept, hours in reversed(named)
+        for at in [Millis(NOW - int(hours * HOUR))]
+    )
+    return desk
+
+
 OPENED = "#source-panel .text"
 FOCUS = "document.activeElement"
 
@@ -76,7 +94,7 @@ def test_the_first_tab_skips_to_the_content(visiting):
 
 
 def test_whatever_has_the_focus_shows_it(visiting):
-    with visiting(Desk()) as visit:
+    with visiting(rising()) as visit:
         page = visit.page
         page.wait_for_selector(".trends li")
         page.focus("#question")
@@ -110,7 +128,7 @@ def test_every_view_has_landmarks_and_one_heading_that_takes_the_focus(visiting)
 
 
 def test_controls_and_pictures_have_names(visiting):
-    with visiting(Desk()) as visit:
+    with visiting(rising()) as visit:
         page = visit.page
         page.wait_for_selector(".trends li")
         nameless = page.evaluate(
@@ -177,7 +195,7 @@ CONTRASTS = """() => {
 
 
 def test_the_page_does_not_jump_while_it_loads(visiting):
-    with visiting(Desk(), viewport={"width": 1280, "height": 860}) as visit:
+    with visiting(rising(), viewport={"width": 1280, "height": 860}) as visit:
         visit.page.wait_for_selector(".trends li")
         visit.page.wait_for_selector("#arriving li")
         shift = visit.page.evaluate(
@@ -239,7 +257,7 @@ def test_a_story_shows_one_source_or_only_what_was_changed(visiting):
 
 
 def test_trends_lead_to_their_concept(visiting):
-    with visiting(Desk()) as visit:
+    with visiting(rising()) as visit:
         page = visit.page
         page.click(".trends a >> nth=0")
         page.wait_for_selector("#view-detail h1:focus")
