@@ -22,6 +22,20 @@ from tests.index.vectors.indexes import KINDS, make, points
 
 GRACE = 130_000
 
+FILTERED = [
+    (Condition(source=("post",)), lambda d: d.source == "post"),
+    (Condition(lang=("de", "fr")), lambda d: d.lang in {"de", "fr"}),
+    (Condition(where=wanted_tokens({"n": 1})), lambda d: d.metadata.get("n") == 1),
+    (
+        Condition(observed_at=(Millis(to_millis(START) + 120_000), None)),
+        lambda d: d.observed_at >= to_millis(START) + 120_000,
+    ),
+    (
+        Condition(event_at=(None, Millis(to_millis(START))), source=("wire",)),
+        lambda _: False,
+    ),
+]
+
 
 class Clock:
     """Seconds that a test moves; milliseconds since 1970 from the writer's clock on."""
@@ -98,11 +112,12 @@ def same(view, similar, depth, condition=None, documents=None) -> bool:
         best = np.sort(true[rows])[::-1][:depth]
         assert np.allclose(np.sort(merged[rows])[::-1][:depth], best, atol=1e-6)
         assert not merged[~rows].any()
-        assert np.allclose(lookup.at(vector, np.arange(3)), exact.at(vector, np.arange(3)))
+        some = np.arange(min(3, snapshot.rows))
+        assert np.allclose(lookup.at(vector, some), exact.at(vector, some), atol=1e-6)
     return not lookup.degraded
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=[kind for kind in KINDS if kind != "path"])
 def world(request, tmp_path):
     for reopen in make(request.param, tmp_path):
         made = World(tmp_path / "data", reopen())
@@ -210,33 +225,18 @@ def test_the_same_text_withdrawn_and_brought_back_is_found(world):
     assert world.same(depth=4)
 
 
-@pytest.mark.parametrize(
-    ("condition", "chosen"),
-    [
-        (Condition(source=("post",)), lambda d: d.source == "post"),
-        (Condition(lang=("de", "fr")), lambda d: d.lang in {"de", "fr"}),
-        (Condition(where=wanted_tokens({"n": 1})), lambda d: d.metadata.get("n") == 1),
-        (
-            Condition(observed_at=(Millis(to_millis(START) + 120_000), None)),
-            lambda d: d.observed_at >= to_millis(START) + 120_000,
-        ),
-        (
-            Condition(event_at=(None, Millis(to_millis(START))), source=("wire",)),
-            lambda _: False,
-        ),
-    ],
-)
-def test_filters_mean_the_same_to_index_and_snapshot(world, condition, chosen):
+def test_filters_mean_the_same_to_index_and_snapshot(world):
     world.add("a", "bb", source="post", metadata={"n": 1})
     world.add("c", "dd", lang="de", metadata={"n": True})
     world.add("e", "ff", lang="fr", source="post", metadata={"n": "1"})
     world.follow()
     world.add("gg", lang="de", source="post", metadata={"n": 1.0})
     with world.writer.pin() as view:
-        found = view.documents(view.snapshot.documents.tolist())
         numbers = view.snapshot.documents.tolist()
+        found = view.documents(numbers)
+    for condition, chosen in FILTERED:
         documents = np.array([chosen(found[number]) for number in numbers])
-    assert world.same(depth=4, condition=condition, documents=documents)
+        assert world.same(depth=4, condition=condition, documents=documents), condition
 
 
 def test_a_lost_index_is_made_anew(world):
