@@ -6,9 +6,15 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from hashlib import blake2b
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from types import FrameType
+
+import index
+import query
 
 KERNEL_VARIABLE = "NUMBA_CACHE_DIR"
 
@@ -42,16 +48,22 @@ def keep_kernels(data: Path) -> str | None:
     """Choose where numba keeps compiled kernels, before it is imported.
 
     ``NUMBA_CACHE_DIR`` where it is set; else the user's cache directory, so that every data
-    directory shares it; else beside the data. numba itself keys what it keeps by the
-    processor's model and the source. Returns a warning where nothing can be kept.
+    directory shares it; else beside the data. In it, each state of the kernels' sources has a
+    directory of its own: numba keys what it keeps by the processor's model and the file of a
+    kernel, and would go on using one whose callees in other files have changed. Returns a warning
+    where nothing can be kept.
     """
-    if os.environ.get(KERNEL_VARIABLE):
+    named = os.environ.get(KERNEL_VARIABLE)
+    if named and Path(named).name == _kernel_digest():  # chosen by the process that started this
+        return None
+    if named and _writable(Path(named) / _kernel_digest()):
+        os.environ[KERNEL_VARIABLE] = str(Path(named) / _kernel_digest())
         return None
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111  may not exist
     places = [Path(home) / "tidegraph" / "kernels"]
     if data.is_dir():
         places.append(data / "kernels")
-    for directory in places:
+    for directory in (place / _kernel_digest() for place in places):
         if _writable(directory):
             os.environ[KERNEL_VARIABLE] = str(directory)
             return None
@@ -60,6 +72,17 @@ def keep_kernels(data: Path) -> str | None:
         "compiled kernels cannot be kept: neither the user's cache directory nor the data "
         f"directory is writable; every start will compile (set {KERNEL_VARIABLE})"
     )
+
+
+@cache
+def _kernel_digest() -> str:
+    """Names the present sources of all kernels, in sixteen hexadecimal digits."""
+    folders = [Path(str(package.__file__)).parent for package in (index, query)]
+    sources = [sorted([*f.rglob("kernels.py"), *f.rglob("kernels/*.py")]) for f in folders]
+    digest = blake2b(digest_size=8)
+    for source in chain(*sources):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
 
 
 def _writable(directory: Path) -> bool:

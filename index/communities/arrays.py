@@ -6,7 +6,8 @@ import numpy as np
 
 from index.communities.epoch import Epoch, log_table
 from index.communities.hierarchy import Hierarchy
-from index.communities.kernels.state import DEPTH, FREE, State
+from index.communities.kernels import bonds
+from index.communities.kernels.state import BONDS, CHAIN, COUNTERS, DEPTH, FREE, LOST, SPARE, State
 from index.counts.graph import Counts
 from index.types import Int64Array
 
@@ -15,8 +16,8 @@ _BY_CONCEPT = {
     "ties": 0,
     "queued": 0,
     "pending": 0,
-    "dirty": 0,
     "seeds": 0,
+    "loose": 0,
     "listed": 0,
     "changed": 0,
     "ring": 0,
@@ -29,13 +30,20 @@ _BY_SLOT = {
     "parent": 0,
     "size": 0,
     "children": 0,
+    "child": -1,
+    "next_child": -1,
+    "last_child": -1,
     "free": 0,
     "touched": 0,
     "is_touched": 0,
+    "torn": 0,
+    "is_torn": 0,
     "tried": 0,
+    "bonds": -1,
     "near": 0,
 }
 _SUMS_BY_SLOT = ("sums", "inner", "shared")
+_LEAST_BONDS = 1 << 12
 
 
 def empty_state(counts: Counts, epoch: Epoch, slots: int) -> State:
@@ -52,8 +60,9 @@ def empty_state(counts: Counts, epoch: Epoch, slots: int) -> State:
     arrays["level"][0] = -1
     arrays["parent"][0] = -1
     arrays["free"][: slots - 1] = np.arange(slots - 1, 0, -1)
-    counters = np.zeros(8, np.int64)
+    counters = np.zeros(COUNTERS, np.int64)
     counters[FREE] = slots - 1
+    arrays |= _no_bonds(_LEAST_BONDS, counters)
     return State(
         start=start,
         degree=degree,
@@ -62,8 +71,45 @@ def empty_state(counts: Counts, epoch: Epoch, slots: int) -> State:
         logs=log_table(),
         epoch=np.array([epoch.shift, epoch.threshold], np.int64),
         counters=counters,
+        along=np.zeros((2, DEPTH), np.int64),
+        pot=np.zeros((slots, 4), np.int64),
+        pot_list=np.zeros((2, slots), np.int32),
         **arrays,
     )
+
+
+def _no_bonds(room: int, counters: Int64Array) -> dict[str, Any]:
+    """Arrays for ``room`` bonds (a power of two), none of them made."""
+    counters[BONDS] = counters[LOST] = counters[SPARE] = 0
+    bond = np.zeros((room, 6), np.int64)
+    bond[:, CHAIN] = np.arange(1, room + 1)
+    bond[-1, CHAIN] = -1
+    return {"bond_head": np.full(room, -1, np.int32), "bond": bond}
+
+
+def with_spare_bonds(state: State) -> State:
+    """At least as many spare bonds as there are bonds."""
+    room = len(state.bond)
+    if 2 * int(state.counters[BONDS]) <= room:
+        return state
+    bond = np.zeros((2 * room, 6), np.int64)
+    bond[:room] = state.bond
+    head = np.full(2 * room, -1, np.int32)
+    bonds.rehash(head, bond, state.counters)
+    return state._replace(bond_head=head, bond=bond)
+
+
+def recounted(state: State) -> State:
+    """All sums and bonds counted from the ties, with as much room as they need."""
+    room = len(state.bond)
+    while True:
+        state = state._replace(**_no_bonds(room, state.counters))
+        state.bonds[:] = -1
+        state.sums[:] = state.inner[:] = 0
+        bonds.recount(state)
+        if not state.counters[LOST]:
+            return state
+        room *= 2
 
 
 def with_rows(state: State, counts: Counts) -> State:
@@ -87,9 +133,10 @@ def with_free_slots(state: State, wanted: int) -> State:
     if free >= wanted:
         return state
     more = max(wanted - free, slots // 2)
-    grown = {name: _longer(getattr(state, name), slots + more, -1) for name in _BY_SLOT}
-    for name in ("level", "parent", "size", "children", "is_touched", "tried", *_SUMS_BY_SLOT):
-        grown[name] = _longer(getattr(state, name), slots + more, 0)
+    grown = {n: _longer(getattr(state, n), slots + more, fill) for n, fill in _BY_SLOT.items()}
+    grown |= {n: _longer(getattr(state, n), slots + more, 0) for n in _SUMS_BY_SLOT}
+    grown["pot"] = _longer(state.pot, slots + more, 0)
+    grown["pot_list"] = np.zeros((2, slots + more), np.int32)
     # The new ones go to the bottom of the stack: low slots are taken first.
     grown["free"][more : more + free] = state.free[:free]
     grown["free"][:more] = np.arange(slots + more - 1, slots - 1, -1)
@@ -136,3 +183,10 @@ def _chain(state: State) -> None:
         state.size[:] += np.bincount(slot, minlength=len(state.size)).astype(np.int32)
     alive = np.flatnonzero(state.size > 0)
     np.add.at(state.children, state.parent[alive], 1)
+    order = alive[np.argsort(state.parent[alive], kind="stable")]
+    parent = state.parent[order]
+    same = parent[1:] == parent[:-1]
+    state.next_child[order[:-1][same]] = order[1:][same]
+    state.last_child[order[1:][same]] = order[:-1][same]
+    first = np.concatenate([[True], ~same])[: len(order)]
+    state.child[parent[first]] = order[first]

@@ -2,8 +2,11 @@
 
 A dynamic frontier (Sahu, DF-Leiden; HIT-Leiden, arXiv 2601.08554): from the top level down, only
 concepts that the delta can move are visited, whole touched leaves are tried as units, what came
-apart is cut, what grew too large is split by a static Leiden of its own ties. The cost follows
-the delta; a bound on the edges scanned holds the moves, and what is left over waits for the next.
+apart is cut, what grew too large is split by a static Leiden of its own ties. What
+communities share is kept as bonds, super-edges that follow every tie and every move, so that whole
+communities are tried elsewhere and searched for parts without a look at their concepts. The cost
+follows the delta; a bound on the edges scanned holds the moves, and what is left over waits for the
+next batch.
 """
 
 from dataclasses import dataclass
@@ -13,12 +16,13 @@ import numpy as np
 from index.communities import arrays
 from index.communities.adopt import Adoption
 from index.communities.epoch import Epoch
-from index.communities.frontier import Frontier, frontier, ties_of
-from index.communities.frozen import Ledger, freeze, leaves_of, name_batch
+from index.communities.frontier import retie
+from index.communities.frozen import Ledger, freeze, leaf_slots, leaves_of, name_batch
 from index.communities.hierarchy import Hierarchy
 from index.communities.kernels import edges, moves, repair
 from index.communities.kernels.state import (
     DEPTH,
+    LOST,
     MOVES,
     PENDING,
     SEEDS,
@@ -60,12 +64,20 @@ class Work:
     """What one batch cost: ties changed, edges scanned, concepts moved, parts cut off...
 
     ``frontier_degree``: the degrees of the concepts that the delta queued, summed over levels.
-    ``carried``: concepts that still wait for a move, for want of work allowed.
+    ``repaired``: of the edges scanned, those that kept communities connected and within their
+    size. ``carried``: concepts that still wait for a move, for want of work allowed.
+
+    The bound: ``scanned - repaired`` is at most the rows of the concepts that crossed into another
+    bucket, ``work_floor + work_factor * frontier_degree``, and one move. Repairs cannot wait, but
+    follow ties that went and concepts that moved: the search of a leaf costs at most eight times
+    the square of its size, the search among children their bonds, a cut or a split the rows of
+    the concepts that change their community.
     """
 
     ties_changed: int = 0
     frontier_degree: int = 0
     scanned: int = 0
+    repaired: int = 0
     moves: int = 0
     cut: int = 0
     split: int = 0
@@ -100,7 +112,7 @@ class DynamicCommunities:
         self._state = arrays.empty_state(counts, epoch, slots)
         self._ledger = Ledger(np.zeros(slots, np.int64), np.zeros(slots, np.int64), next_id)
         self._stuck: dict[int, int] = {}
-        self._cut = self._split = self._merged_back = 0
+        self._cut = self._split = self._merged_back = self._repaired = 0
         self._begin(queue_all=queue_all)
 
     def apply(self, delta: Delta) -> tuple[Adoption, Work]:
@@ -108,29 +120,34 @@ class DynamicCommunities:
 
         Raises ``NegativeCountError`` and changes nothing where the counts refuse the delta.
         """
-        if len(delta.concepts):
-            self._counts.reserve(int(delta.concepts[-1]) + 1)
-        self._grow()
-        edge = frontier(self._state, self._counts.f, delta, self._epoch)
         self._counts.apply(delta)
-        self._state = arrays.with_rows(self._state, self._counts)
-        changed = self._retie(edge)
-        return self.settle(changed)
+        self._grow()
+        self._state.counters[[WORK, MOVES]] = 0
+        changed, _ = retie(self._state, self._counts.f, delta, self._epoch)
+        return self._settle(changed)
 
-    def settle(self, ties_changed: int = 0) -> tuple[Adoption, Work]:
+    def settle(self) -> tuple[Adoption, Work]:
         """Let those move who wait, mend, split and merge; name what came out."""
+        self._state.counters[[WORK, MOVES]] = 0
+        return self._settle(0)
+
+    def _settle(self, ties_changed: int) -> tuple[Adoption, Work]:
+        self._cut = self._split = self._merged_back = self._repaired = 0
+        self._rehome()
         counters = self._state.counters
-        counters[WORK] = counters[MOVES] = 0
-        self._cut = self._split = self._merged_back = 0
         degrees = int(edges.frontier_degree(self._state))
-        limit = self._settings.work_floor + self._settings.work_factor * degrees
+        limit = int(counters[WORK]) + self._settings.work_floor
+        limit += self._settings.work_factor * degrees
         for level in range(DEPTH):
             self._settle_level(level, limit)
+        self._mend()
         adoption = self._name()
+        counters = self._state.counters
         work = Work(
             ties_changed=ties_changed,
             frontier_degree=degrees,
             scanned=int(counters[WORK]),
+            repaired=self._repaired,
             moves=int(counters[MOVES]),
             cut=self._cut,
             split=self._split,
@@ -140,17 +157,12 @@ class DynamicCommunities:
         return adoption, work
 
     def _begin(self, *, queue_all: bool) -> None:
-        state, n = self._state, self._counts.concept_count
+        state = self._state
         arrays.place(state, self.hierarchy, self._ledger.ids)
+        self._ledger.order = np.flatnonzero(self._ledger.ids > 0)
         self._ledger.sizes[:] = state.size
         edges.count_ties(state)
-        everybody = np.arange(n, dtype=np.int32)
-        self._want_slots(int(np.count_nonzero((state.ties > 0) & (state.member[:, 0] < 0))))
-        state = self._state
-        nothing = np.zeros(n, np.int64)
-        edges.depart(state, everybody, everybody)
-        edges.arrive(state, everybody, everybody, nothing, nothing)
-        edges.recount(state)
+        self._state = state = arrays.recounted(state)
         edges.doubt_all(state, queue_all)
         for slot in np.flatnonzero(self._ledger.ids > 0).tolist():
             state.touched[state.counters[TOUCHED]] = slot
@@ -161,53 +173,61 @@ class DynamicCommunities:
         before = len(self._state.member)
         self._state = arrays.with_concepts(self._state, self._counts.concept_count)
         self._state.bucket[before:] = self._epoch.buckets(np.zeros(1, np.int32))[0]
-        self._state = arrays.with_rows(self._state, self._counts)
+        self._state = arrays.with_spare_bonds(arrays.with_rows(self._state, self._counts))
 
     def _want_slots(self, wanted: int) -> None:
         self._state = arrays.with_free_slots(self._state, wanted + 64)
         self._ledger.lengthened(len(self._state.size))
 
-    def _retie(self, edge: Frontier) -> int:
-        self._want_slots(2 * len(edge.u))
-        state = self._state
-        state.bucket[edge.crossing] = edge.buckets
-        after = ties_of(state, edge.u, edge.v)
-        edges.arrive(state, edge.u, edge.v, edge.before, after)
-        edges.retie(state, edge.u, edge.v, edge.before, after)
-        edges.depart(state, edge.u, edge.v)
-        edges.requeue(state, edge.crossing)
-        return int(np.count_nonzero(after != edge.before))
+    def _rehome(self) -> None:
+        while wanted := edges.rehome(self._state):
+            self._want_slots(wanted)
 
     def _settle_level(self, level: int, limit: int) -> None:
         unit_size, stick = _UNIT * self._settings.max_size, self._settings.stickiness
-        self._mend(level)
+        self._mend()
         for _ in range(_ROUNDS):
             waiting = self._waiting(level)
             if waiting:
                 self._want_slots(waiting)
                 moves.local_moves(self._state, level, stick, limit)
-                self._mend(level)
+                self._mend()
             self._want_slots(int(self._state.counters[TOUCHED]))
             if moves.unit_moves(self._state, level, unit_size, stick, limit):
-                self._mend(level)
+                self._mend()
             elif not self._waiting(level) or self._state.counters[WORK] >= limit:
                 break
+        before = int(self._state.counters[WORK])
         self._keep_sizes(level)
+        self._repaired += int(self._state.counters[WORK]) - before
 
     def _waiting(self, level: int) -> int:
         state = self._state
         waits = state.pending[: state.counters[PENDING]]
         return int(np.count_nonzero(state.queued[waits] >> level & 1))
 
-    def _mend(self, level: int) -> None:
+    def _mend(self) -> None:
+        """Cut what came apart: leaves first, then those whose children do not hang together."""
+        if self._state.counters[LOST]:
+            self._state = arrays.recounted(self._state)
+        before = int(self._state.counters[WORK])
+        self._mend_leaves()
+        wanted = 1
+        while wanted:
+            cut, wanted = repair.mend_torn(self._state)
+            self._cut += int(cut)
+            self._want_slots(int(wanted))
+        self._repaired += int(self._state.counters[WORK]) - before
+
+    def _mend_leaves(self) -> None:
         state = self._state
-        seeds = state.seeds[: state.counters[SEEDS]]
-        seeds = seeds[(state.dirty[seeds] >> level & 1).astype(np.bool_)]
-        state.dirty[seeds] &= ~np.int32(1 << level)
-        seeds = seeds[state.member[seeds, level] >= 0]
+        seeds = state.seeds[: state.counters[SEEDS]].copy()
+        state.listed[seeds] &= ~np.int32(2)
+        state.counters[SEEDS] = 0
+        seeds = seeds[state.member[seeds, 0] >= 0]
         if not len(seeds):
             return
-        slots = state.member[seeds, level]
+        slots = leaf_slots(state, seeds)
         # Those with few neighbours first: they find the hubs among the others at once, and the
         # long row of a hub is seldom searched.
         order = np.lexsort((seeds, state.degree[seeds], slots))
@@ -215,7 +235,7 @@ class DynamicCommunities:
         bounds = np.flatnonzero(np.diff(slots)) + 1
         offsets = np.concatenate([[0], bounds, [len(seeds)]]).astype(np.int64)
         self._want_slots(len(seeds))
-        self._cut += int(repair.mend(self._state, level, seeds, offsets))
+        self._cut += int(repair.mend_leaves(self._state, seeds, offsets))
 
     def _keep_sizes(self, level: int) -> None:
         """Split what is too large, merge back what is small again or has a single child."""
@@ -274,7 +294,7 @@ class DynamicCommunities:
         leaf = before.copy()
         leaf[concepts] = leaves_of(state, self._ledger, concepts)
         self._release()
-        self.hierarchy = freeze(state, self._ledger, leaf, self.hierarchy.epoch)
+        self.hierarchy = freeze(state, self._ledger, named, leaf, self.hierarchy)
         moved = concepts[leaf[concepts] != before[concepts]]
         return Adoption(
             self.hierarchy,

@@ -74,12 +74,16 @@ def _overlaps(moves: Moves) -> list[tuple[int, int, int]]:
         minlength=len(moves.slots),
     )
     stayed = np.where((moves.ids > 0) & (moves.size > 0), moves.held - gone, 0)
-    rows = [(int(stayed[at]), int(moves.ids[at]), at) for at in np.flatnonzero(stayed > 0).tolist()]
+    at = np.flatnonzero(stayed > 0)
     both = moved & (moves.before >= 0) & (moves.now >= 0)
-    pairs = np.stack([moves.before[both], moves.now[both]])
-    unique, counts = np.unique(pairs, axis=1, return_counts=True)
-    ends = np.searchsorted(moves.slots, unique)
-    for old, new, common in zip(ends[0].tolist(), ends[1].tolist(), counts.tolist(), strict=True):
-        if moves.ids[old] > 0:
-            rows.append((common, int(moves.ids[old]), new))
-    return sorted(rows, key=lambda row: (-row[0], row[1], row[2]))
+    pairs = moves.before[both].astype(np.int64) << 32 | moves.now[both]
+    unique, counts = np.unique(pairs, return_counts=True)
+    old = np.searchsorted(moves.slots, unique >> 32)
+    new = np.searchsorted(moves.slots, unique & 0xFFFFFFFF)
+    known = moves.ids[old] > 0
+    common = np.concatenate([stayed[at], counts[known]])
+    before = np.concatenate([moves.ids[at], moves.ids[old[known]]])
+    rows = np.concatenate([at, new[known]])
+    order = np.lexsort((rows, before, -common))
+    columns = common[order].tolist(), before[order].tolist(), rows[order].tolist()
+    return list(zip(*columns, strict=True))

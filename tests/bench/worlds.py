@@ -20,6 +20,7 @@ from index.communities.partition import modularity, partition
 from index.communities.pruning import ConceptGraph, CountArrays, PruningSettings, pruned
 from index.counts.graph import Counts
 from index.types import Int32Array
+from tests.index.communities.dynamics import flat
 
 _WIDTH = 17
 _TOPIC = 2_000
@@ -135,15 +136,3 @@ def quality(live: DynamicCommunities, *, levels: int = 1, seeds: int = 5) -> lis
         modularity(u, v, value, flat(ours, level)) / max(worst[level], 1e-9)
         for level in range(levels)
     ]
-
-
-def flat(labels: list[np.ndarray] | tuple[np.ndarray, ...], level: int) -> Int32Array:
-    """One label for each concept: its community at a level, or its leaf where that lies above."""
-    found = np.full(len(labels[0]), -1, np.int64)
-    shift = 0
-    for row in labels[: level + 1]:
-        _, dense = np.unique(row, return_inverse=True)
-        found = np.where(row >= 0, dense + shift, found)
-        shift += len(row)
-    _, dense = np.unique(found, return_inverse=True)
-    return (dense - (found < 0).any()).astype(np.int32)

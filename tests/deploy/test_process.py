@@ -27,12 +27,16 @@ def test_a_second_interrupt_is_not_waited_for() -> None:
             signal.raise_signal(signal.SIGINT)
 
 
-def test_a_named_directory_of_kernels_is_left_alone(
+def test_a_named_directory_of_kernels_is_taken_and_by_children_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(KERNEL_VARIABLE, "/somewhere")
-    assert keep_kernels(tmp_path) is None
-    assert os.environ[KERNEL_VARIABLE] == "/somewhere"
+    """Within it each state of the sources has its own: a stale callee is never called."""
+    monkeypatch.setenv(KERNEL_VARIABLE, str(tmp_path))
+    assert keep_kernels(tmp_path / "data") is None
+    chosen = Path(os.environ[KERNEL_VARIABLE])
+    assert chosen.parent == tmp_path
+    assert keep_kernels(tmp_path / "data") is None
+    assert Path(os.environ[KERNEL_VARIABLE]) == chosen
 
 
 def test_kernels_are_kept_for_the_user_else_beside_the_data_else_not(
@@ -45,11 +49,11 @@ def test_kernels_are_kept_for_the_user_else_beside_the_data_else_not(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(KERNEL_VARIABLE, "")
     assert keep_kernels(data) is None
-    assert os.environ[KERNEL_VARIABLE] == str(tmp_path / "cache" / "tidegraph" / "kernels")
+    assert Path(os.environ[KERNEL_VARIABLE]).parent == tmp_path / "cache" / "tidegraph" / "kernels"
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
     monkeypatch.setenv(KERNEL_VARIABLE, "")
     assert keep_kernels(data) is None
-    assert os.environ[KERNEL_VARIABLE] == str(data / "kernels")
+    assert Path(os.environ[KERNEL_VARIABLE]).parent == data / "kernels"
     monkeypatch.setenv(KERNEL_VARIABLE, "")
     warning = keep_kernels(tmp_path / "missing")
     assert warning is not None

@@ -1,117 +1,180 @@
-"""Changed ties: their weights before and after, and what they do to sums and queues."""
+"""Changed ties: what they do to sums, bonds and queues; concepts that come and go."""
 
 import numpy as np
 from numba import njit
 
+from index.communities.kernels.bonds import change_path, collect, pour
 from index.communities.kernels.state import (
     CHANGED,
     DEPTH,
     FREE,
+    LOOSE,
     PENDING,
-    SEEDS,
     TOUCHED,
-    add_tie,
-    change_path,
+    WORK,
     enqueue,
-    journal,
-    link,
+    inner_njit,
+    loose_end,
     soil,
     take_path,
     take_slot,
+    tear,
     tie,
     weaken,
 )
 from index.counts.kernels import lower_bound
 
 
-@njit(cache=True)
-def pair_ties(u, v, start, degree, neighbour, weight, bucket, logs, epoch):
-    """int64: the tie of each pair (int32 u, v), 0 where there is none."""
-    found = np.zeros(len(u), np.int64)
-    for i in range(len(u)):
-        x, y = (u[i], v[i]) if degree[u[i]] < degree[v[i]] else (v[i], u[i])
-        end = start[x] + degree[x]
-        at = lower_bound(start[x], end, y, neighbour)
-        if at < end and neighbour[at] == y:
-            found[i] = tie(weight[at], bucket[x], bucket[y], logs, epoch)
-    return found
-
-
-@njit(cache=True)
-def rows_of(concepts, start, degree, neighbour):
-    """int64 keys ``low << 32 | high`` of all pairs of some concepts (a pair may come twice)."""
-    total = 0
-    for x in concepts:
-        total += degree[x]
-    keys = np.empty(total, np.int64)
-    k = 0
-    for x in concepts:
-        for i in range(start[x], start[x] + degree[x]):
-            a, b = min(x, neighbour[i]), max(x, neighbour[i])
-            keys[k] = np.int64(a) << 32 | np.int64(b)
-            k += 1
-    return keys
-
-
-@njit(cache=True)
-def arrive(st, u, v, old, new):
-    """Count ties; a concept with its first tie becomes a community of its own.
-
-    There must be a free slot for each of them.
-    """
-    for i in range(len(u)):
-        step = (new[i] > 0) - (old[i] > 0)
-        if step == 0:
-            continue
-        st.ties[u[i]] += step
-        st.ties[v[i]] += step
-    for i in range(len(u)):
-        for x in (u[i], v[i]):
-            if st.ties[x] > 0 and st.member[x, 0] < 0:
-                journal(st, x)
-                link(st, x, 0, take_slot(st, 0, 0))
-                enqueue(st.queued, st.listed, st.pending, st.counters, x, 0)
-
-
-@njit(cache=True)
-def retie(st, u, v, old, new):
-    """Put the changes into the sums; queue who may want to move, soil who may be cut off.
+@inner_njit
+def unsettle(member, slack, queued, listed, pending, seeds, counters, x, y, old, new):
+    """Queue those who may want to move for one changed tie, soil those who may be cut off.
 
     A weaker tie inside a community and a stronger one between two can make their ends move (the
     dynamic frontier of Sahu, DF-Leiden), once the changes sum up to the slack that was left when
     the end was last visited: a hub with thousands of ties is not scanned for each of them.
     """
-    for i in range(len(u)):
-        x, y, change = u[i], v[i], new[i] - old[i]
-        if change == 0:
-            continue
-        st.inner[0] += 2 * change
-        add_tie(st.member[x], st.member[y], 0, change, st.sums, st.inner)
-        for k in range(DEPTH):
-            a, b = st.member[x, k], st.member[y, k]
-            if a < 0 or b < 0:
-                break
-            if a != b:
-                if change > 0:
-                    weaken(st.slack, st.queued, st.listed, st.pending, st.counters, x, k, change)
-                    weaken(st.slack, st.queued, st.listed, st.pending, st.counters, y, k, change)
-                break
-            if change < 0:
-                weaken(st.slack, st.queued, st.listed, st.pending, st.counters, x, k, -change)
-                weaken(st.slack, st.queued, st.listed, st.pending, st.counters, y, k, -change)
-                if new[i] == 0:
-                    soil(st.dirty, st.listed, st.seeds, st.counters, x, k)
-                    soil(st.dirty, st.listed, st.seeds, st.counters, y, k)
+    change = new - old
+    for k in range(DEPTH):
+        a, b = member[x, k], member[y, k]
+        if a < 0 or b < 0:
+            break
+        if a != b:
+            if change > 0:
+                weaken(slack, queued, listed, pending, counters, x, k, change)
+                weaken(slack, queued, listed, pending, counters, y, k, change)
+            return
+        if change < 0:
+            weaken(slack, queued, listed, pending, counters, x, k, -change)
+            weaken(slack, queued, listed, pending, counters, y, k, -change)
+    if new == 0 and member[x, 0] >= 0:
+        soil(listed, seeds, counters, x)
+        soil(listed, seeds, counters, y)
 
 
 @njit(cache=True)
-def depart(st, u, v):
-    """Concepts that lost their last tie belong nowhere."""
-    nowhere = np.full(DEPTH, -1, np.int32)
+def retie(st, u, v, dw):
+    """Take over pairs u < v (int32, sorted) whose w has already changed by ``dw``.
+
+    Returns the number of ties that changed. Buckets are still the old ones.
+    """
+    member, bucket, logs, epoch, ties = st.member, st.bucket, st.logs, st.epoch, st.ties
+    neighbour, counters = st.neighbour, st.counters
+    most = len(st.size) - 1
+    changed, near, below = 0, 0, 0
     for i in range(len(u)):
-        for x in (u[i], v[i]):
-            if st.ties[x] == 0 and st.member[x, 0] >= 0:
-                change_path(st, x, 0, nowhere)
+        x, y = u[i], v[i]
+        if i == 0 or x != u[i - 1]:
+            at = st.start[x]
+            end = at + st.degree[x]
+        at = lower_bound(at, end, y, neighbour)
+        now = st.weight[at] if at < end and neighbour[at] == y else np.int32(0)
+        was = now - dw[i]
+        old = tie(was, bucket[x], bucket[y], logs, epoch) if was else np.int64(0)
+        new = tie(now, bucket[x], bucket[y], logs, epoch) if now else np.int64(0)
+        if old != new:
+            changed += 1
+            step = int(new > 0) - int(old > 0)
+            ties[x] += step
+            ties[y] += step
+            loose_end(ties, member, st.listed, st.loose, counters, y)
+            st.inner[0] += 2 * (new - old)
+            near, below = collect(
+                member, member[x], y, 0, new - old, step, st.along, st.pot, st.pot_list, near, below
+            )
+            unsettle(
+                member,
+                st.slack,
+                st.queued,
+                st.listed,
+                st.pending,
+                st.seeds,
+                counters,
+                x,
+                y,
+                old,
+                new,
+            )
+        # A slot whose changes cancel out may be listed again: pour before the list is full.
+        if i + 1 == len(u) or u[i + 1] != x or near >= most or below >= most:
+            loose_end(ties, member, st.listed, st.loose, counters, x)
+            pour(st, member[x], 0, near, below, 1)
+            near, below = 0, 0
+    return changed
+
+
+@njit(cache=True)
+def cross(st, concepts, buckets):
+    """Let concepts go over into other buckets, after the counts changed; returns ties changed."""
+    member, bucket, logs, epoch, ties = st.member, st.bucket, st.logs, st.epoch, st.ties
+    counters = st.counters
+    changed = 0
+    for j in range(len(concepts)):
+        x, before = concepts[j], bucket[concepts[j]]
+        path = member[x]
+        bucket[x] = buckets[j]
+        near, below = 0, 0
+        low = st.start[x]
+        for i in range(low, low + st.degree[x]):
+            y = st.neighbour[i]
+            old = tie(st.weight[i], before, bucket[y], logs, epoch)
+            new = tie(st.weight[i], bucket[x], bucket[y], logs, epoch)
+            if old == new:
+                continue
+            changed += 1
+            step = int(new > 0) - int(old > 0)
+            ties[x] += step
+            ties[y] += step
+            loose_end(ties, member, st.listed, st.loose, counters, y)
+            st.inner[0] += 2 * (new - old)
+            near, below = collect(
+                member, path, y, 0, new - old, step, st.along, st.pot, st.pot_list, near, below
+            )
+            unsettle(
+                member,
+                st.slack,
+                st.queued,
+                st.listed,
+                st.pending,
+                st.seeds,
+                counters,
+                x,
+                y,
+                old,
+                new,
+            )
+        counters[WORK] += st.degree[x]
+        loose_end(ties, member, st.listed, st.loose, counters, x)
+        pour(st, path, 0, near, below, 1)
+        for k in range(DEPTH):
+            if member[x, k] < 0:
+                break
+            enqueue(st.queued, st.listed, st.pending, counters, x, k)
+    return changed
+
+
+@njit(cache=True)
+def rehome(st):
+    """Concepts without a tie belong nowhere; one with its first becomes a community of its own.
+
+    Returns how many slots are wanted before another call must go on, 0 when all is done.
+    """
+    path = np.full(DEPTH, -1, np.int32)
+    for i in range(st.counters[LOOSE]):
+        x = st.loose[i]
+        if st.ties[x] == 0 and st.member[x, 0] >= 0:
+            change_path(st, x, 0, path)
+        if st.ties[x] == 0 or st.member[x, 0] >= 0:
+            continue
+        if st.counters[FREE] == 0:
+            return st.counters[LOOSE] - i
+        path[0] = take_slot(st, 0, 0)
+        change_path(st, x, 0, path)
+        path[0] = -1
+        enqueue(st.queued, st.listed, st.pending, st.counters, x, 0)
+    for i in range(st.counters[LOOSE]):
+        st.listed[st.loose[i]] &= ~8
+    st.counters[LOOSE] = 0
+    return 0
 
 
 @njit(cache=True)
@@ -137,28 +200,17 @@ def count_ties(st):
 
 
 @njit(cache=True)
-def recount(st):
-    """Fill ``sums`` and ``inner`` (zero before) from every tie of the graph."""
-    for x in range(len(st.member)):
-        for i in range(st.start[x], st.start[x] + st.degree[x]):
-            y = st.neighbour[i]
-            if y <= x:
-                continue
-            value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
-            if value > 0:
-                st.inner[0] += 2 * value
-                add_tie(st.member[x], st.member[y], 0, value, st.sums, st.inner)
-
-
-@njit(cache=True)
 def doubt_all(st, queue):
-    """Soil every member at each of its levels; let all wait for a move too if ``queue``."""
+    """Soil every member; let all wait for a move at each of their levels too if ``queue``."""
     for x in range(len(st.member)):
+        loose_end(st.ties, st.member, st.listed, st.loose, st.counters, x)
+        if st.member[x, 0] < 0:
+            continue
+        soil(st.listed, st.seeds, st.counters, x)
         for k in range(DEPTH):
-            if st.member[x, k] < 0:
-                break
-            soil(st.dirty, st.listed, st.seeds, st.counters, x, k)
-            if queue:
+            if st.member[x, k] >= 0:
+                tear(st.is_torn, st.torn, st.counters, st.member[x, k])
+            if queue and st.member[x, k] >= 0:
                 enqueue(st.queued, st.listed, st.pending, st.counters, x, k)
 
 
@@ -214,16 +266,6 @@ def all_ties(st):
 
 
 @njit(cache=True)
-def requeue(st, concepts):
-    """Let concepts wait for a move at each of their levels."""
-    for x in concepts:
-        for k in range(DEPTH):
-            if st.member[x, k] < 0:
-                break
-            enqueue(st.queued, st.listed, st.pending, st.counters, x, k)
-
-
-@njit(cache=True)
 def end_batch(st):
     """Free emptied slots, forget the journal, keep only those who still wait."""
     for i in range(st.counters[TOUCHED]):
@@ -236,10 +278,6 @@ def end_batch(st):
     for i in range(st.counters[CHANGED]):
         st.listed[st.changed[i]] &= ~4
     st.counters[CHANGED] = 0
-    for i in range(st.counters[SEEDS]):
-        st.listed[st.seeds[i]] &= ~2
-        st.dirty[st.seeds[i]] = 0
-    st.counters[SEEDS] = 0
     kept = 0
     for i in range(st.counters[PENDING]):
         x = st.pending[i]

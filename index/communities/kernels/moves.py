@@ -3,17 +3,21 @@
 import numpy as np
 from numba import njit
 
+from index.communities.kernels.bonds import change_path
+from index.communities.kernels.repair import move_child
 from index.communities.kernels.state import (
     DEPTH,
     FREE,
+    KEY,
+    LOST,
     MOVES,
+    NEXT,
     PENDING,
     TOUCHED,
+    VALUE,
     WORK,
-    change_path,
     enqueue,
     inner_njit,
-    loosen,
     soil,
     take_path,
     take_slot,
@@ -110,19 +114,56 @@ def start_ring(st, k):
 
 
 @inner_njit
-def follow(st, x, k, left):
-    """The new slot of x now suits its neighbours elsewhere better (those in ``left`` know)."""
+def loosen(st, x, first):
+    """Before x leaves its place from a level on: who may be cut off, who may want to follow."""
+    last = first
+    while last + 1 < DEPTH and st.member[x, last + 1] >= 0:
+        last += 1
+    alone = not st.listed[x] & 2
+    seen, only = 0, -1
+    low = st.start[x]
+    for i in range(low, low + st.degree[x]):
+        y = st.neighbour[i]
+        if st.member[y, first] != st.member[x, first]:
+            continue
+        value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
+        if value == 0:
+            continue
+        for k in range(first, last + 1):
+            if st.member[y, k] != st.member[x, k]:
+                break
+            # Less here, and as much more where x goes.
+            weaken(st.slack, st.queued, st.listed, st.pending, st.counters, y, k, 2 * value)
+        if st.member[y, last] != st.member[x, last]:
+            continue
+        seen += 1
+        if seen == 1 and alone:
+            only = y  # x hangs on one other alone: taking it away breaks nothing
+            continue
+        if only >= 0:
+            soil(st.listed, st.seeds, st.counters, only)
+            only = -1
+        soil(st.listed, st.seeds, st.counters, y)
+    st.counters[WORK] += st.degree[x]
+
+
+@inner_njit
+def follow(st, x, k, left, to):
+    """The slot ``to`` of x now suits its neighbours elsewhere better (those in ``left`` know)."""
     low = st.start[x]
     for i in range(low, low + st.degree[x]):
         y = st.neighbour[i]
         c = st.member[y, k]
-        if c < 0 or c == left or c == st.member[x, k]:
+        if c < 0 or c == left:
+            continue
+        if c == to:
             continue
         if k > 0 and st.member[y, k - 1] != st.member[x, k - 1]:
             continue
         value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
         if value > 0:
             weaken(st.slack, st.queued, st.listed, st.pending, st.counters, y, k, value)
+    st.counters[WORK] += st.degree[x]
 
 
 @inner_njit
@@ -170,9 +211,9 @@ def local_moves(st, k, stick, limit):
             c = st.member[x, k]
             if c < 0 or not choose(st, x, k, c, stick, path):
                 continue
-            loosen(st, x, k, path)
+            loosen(st, x, k)
             change_path(st, x, k, path)
-            follow(st, x, k, c)
+            follow(st, x, k, c, path[k])
             for j in range(k + 1, DEPTH):
                 if st.member[x, j] >= 0:
                     enqueue(st.queued, st.listed, st.pending, st.counters, x, j)
@@ -185,10 +226,9 @@ def unit_moves(st, k, max_size, stick, limit):
 
     The communities that this batch touched, at level k and below, of at most ``max_size``
     concepts, stand for Leiden's refined ones: moving one as a unit finds the merges that no
-    single concept can begin. What such a community held inside is split anew.
+    single concept can begin. Their bonds tell the gain; what they hold inside goes with them.
     """
     moved = 0
-    path = np.empty(DEPTH, np.int32)
     for at in range(st.counters[TOUCHED]):
         unit = st.touched[at]
         size = st.size[unit]
@@ -196,59 +236,81 @@ def unit_moves(st, k, max_size, stick, limit):
             continue
         if st.level[unit] < k or st.level[unit] > k + 1:
             continue
-        if st.counters[WORK] >= limit:
+        if st.counters[WORK] >= limit or st.counters[LOST]:
             return moved
         st.tried[unit] |= 1 << k
         to = better_home(st, unit, k, stick)
         if to < 0:
             continue
-        take_path(path, st, st.head[unit], k)
-        path[k] = to
-        if k + 1 < DEPTH and st.children[to]:
-            path[k + 1] = take_slot(st, k + 1, to)
-        carry(st, unit, k, path)
+        carry(st, unit, k, to)
         moved += 1
     return moved
 
 
 @inner_njit
 def better_home(st, unit, k, stick):
-    """The slot of level k that a unit gains most by moving to; -1 where it is best at home."""
-    x = st.head[unit]
-    own = st.member[x, k]
-    above = 0 if k == 0 else st.member[x, k - 1]
+    """The slot of level k that a unit gains most by moving to; -1 where it is best at home.
+
+    The gain is that of ``best_slot``, with all the unit's ties.
+    """
+    own = st.member[st.head[unit], k]
+    above = st.parent[own]
     whole = st.inner[above]
-    count, total = 0, np.int64(0)
-    while x >= 0:
-        count, ties = gather(st, x, k, count)
-        total += ties
-        x = st.after[x, st.level[unit]]
-    if whole == 0:
+    if whole == 0 or st.counters[FREE] == 0:
         return -1
+    total = st.sums[unit]
+    if own != unit:
+        e = st.bonds[unit]
+        while e >= 0:
+            if st.level[st.bond[e, KEY] & 0xFFFFFFFF] == k:
+                total += st.bond[e, VALUE]
+            e = st.bond[e, NEXT]
+    margin = 1e-9 * (1.0 + total)
+    best, to = -np.inf, -1
+    e = st.bonds[unit]
+    while e >= 0:
+        c = st.bond[e, KEY] & 0xFFFFFFFF
+        if st.level[c] == k:
+            gain = st.bond[e, VALUE] - total * (st.sums[c] / whole)
+            if gain > best + margin or (gain > best - margin and c < to):
+                best = max(gain, best)
+                to = c
+        st.counters[WORK] += 1
+        e = st.bond[e, NEXT]
     stay = 0.0
     if own != unit:
-        stay = (st.shared[own] - st.inner[unit]) - total * ((st.sums[own] - total) / whole)
-    to, best = best_slot(st, own, total, count, whole)
+        stay = (st.sums[unit] - st.inner[unit]) - total * ((st.sums[own] - total) / whole)
     margin = stick * total + 1e-9
     if own != unit and best < 0.0:  # a part that does better as a community of its own
         return take_slot(st, k, above) if stay < -margin else -1
-    if to < 0 or best <= stay + margin:
-        return -1
-    if k + 1 < DEPTH and st.children[to] and st.counters[FREE] == 0:
-        return -1
-    return to
+    return to if to >= 0 and best > stay + margin else -1
 
 
 @inner_njit
-def carry(st, unit, k, path):
-    """Move all members of a unit to one path from level k on."""
+def carry(st, unit, k, to):
+    """Move a unit, of level k or k + 1, to a slot of level k.
+
+    Where that one has children the unit becomes one of them, or its own children do; where it has
+    none, what the unit held inside is dissolved.
+    """
     left = st.member[st.head[unit], k]
+    x = st.head[unit]
+    while x >= 0:
+        follow(st, x, k, left, to)
+        x = st.after[x, st.level[unit]]
+    if st.children[to] > 0 and st.level[unit] == k + 1:
+        move_child(st, unit, to)
+        return
+    if st.children[to] > 0 and st.children[unit] > 0:
+        while st.child[unit] >= 0:
+            move_child(st, st.child[unit], to)
+        return
+    path = np.empty(DEPTH, np.int32)
+    take_path(path, st, st.head[unit], k)
+    path[k] = to
+    if st.children[to] > 0:
+        path[k + 1] = take_slot(st, k + 1, to)
     while st.size[unit] > 0:
         x = st.head[unit]
-        loosen(st, x, k, path)
         change_path(st, x, k, path)
-        follow(st, x, k, left)
-        for j in range(k, DEPTH):
-            if path[j] >= 0:
-                enqueue(st.queued, st.listed, st.pending, st.counters, x, j)
-                soil(st.dirty, st.listed, st.seeds, st.counters, x, j)
+        enqueue(st.queued, st.listed, st.pending, st.counters, x, k)

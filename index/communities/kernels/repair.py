@@ -1,18 +1,32 @@
-"""Connectivity: communities that came apart are cut, the smaller side gets the fresh slot."""
+"""Connectivity: communities that came apart are cut, the smaller side gets the fresh slot.
+
+Leaves are searched concept by concept, from all ends of lost ties at once; whether the children of
+a community hang together is told by their bonds, without a look at the concepts.
+"""
 
 import numpy as np
 from numba import njit
 
+from index.communities.kernels.bonds import change_path
 from index.communities.kernels.state import (
     DEPTH,
+    FREE,
+    KEY,
+    NEXT,
+    TORN,
     WORK,
-    change_path,
+    adopt_child,
     enqueue,
+    give_up_child,
     inner_njit,
     take_path,
     take_slot,
     tie,
 )
+from index.counts.kernels import lower_bound
+
+HUB = 8
+"""Neighbours for each member of a community beyond which members are looked up in a row."""
 
 
 @inner_njit
@@ -25,31 +39,53 @@ def find(root, i):
 
 
 @inner_njit
+def meet(mark, ring, root, waiting, y, own, tail):
+    """The search of part ``own`` came upon y; returns the new tail, unions and its part."""
+    if mark[y] == 0:
+        mark[y] = own + 1
+        ring[tail] = y
+        waiting[own] += 1
+        return tail + 1, 0, own
+    other = find(root, mark[y] - 1)
+    if other == own:
+        return tail, 0, own
+    low_one, high_one = min(own, other), max(own, other)
+    root[high_one] = low_one
+    waiting[low_one] += waiting[high_one]
+    return tail, 1, low_one
+
+
+@inner_njit
 def spread(st, x, k, own, root, waiting, tail):
-    """Visit the neighbours of x in its community at level k; returns the new tail and unions."""
+    """Visit the neighbours of x in its community at level k; returns the new tail and unions.
+
+    The row of a hub is not scanned: the members are looked up in it. So a search costs at most
+    in proportion to the square of the community's size, whatever its members' degrees.
+    """
     c = st.member[x, k]
     unions = 0
-    low = st.start[x]
-    for i in range(low, low + st.degree[x]):
-        y = st.neighbour[i]
-        if st.member[y, k] != c:
-            continue
-        if tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch) == 0:
-            continue
-        if st.mark[y] == 0:
-            st.mark[y] = own + 1
-            st.ring[tail] = y
-            tail += 1
-            waiting[own] += 1
-            continue
-        other = find(root, st.mark[y] - 1)
-        if other != own:
-            low_one, high_one = min(own, other), max(own, other)
-            root[high_one] = low_one
-            waiting[low_one] += waiting[high_one]
-            own = low_one
-            unions += 1
-    st.counters[WORK] += st.degree[x]
+    low, end = st.start[x], st.start[x] + st.degree[x]
+    if st.degree[x] > HUB * st.size[c]:
+        y = st.head[c]
+        while y >= 0:
+            i = lower_bound(low, end, y, st.neighbour)
+            if i < end and st.neighbour[i] == y:
+                value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
+                if value > 0:
+                    tail, more, own = meet(st.mark, st.ring, root, waiting, y, own, tail)
+                    unions += more
+            y = st.after[y, k]
+        st.counters[WORK] += HUB * st.size[c]
+    else:
+        for i in range(low, end):
+            y = st.neighbour[i]
+            if st.member[y, k] != c:
+                continue
+            if tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch) == 0:
+                continue
+            tail, more, own = meet(st.mark, st.ring, root, waiting, y, own, tail)
+            unions += more
+        st.counters[WORK] += st.degree[x]
     waiting[own] -= 1
     return tail, unions, own
 
@@ -96,18 +132,20 @@ def finish(st, k, head, tail, rest, root, waiting):
 
 
 @njit(cache=True)
-def mend(st, k, seeds, offsets):
-    """Cut every community that is not connected; returns the number of parts cut off.
+def mend_leaves(st, seeds, offsets):
+    """Cut every leaf that is not connected; returns the number of parts cut off.
 
+    ``seeds[offsets[i]:offsets[i + 1]]`` are the concepts of one leaf whose ties in it were lost.
     There must be a free slot for each of the seeds.
-
-    ``seeds[offsets[i]:offsets[i + 1]]`` are the dirty concepts of one community at level k.
     """
     cut = 0
     for group in range(len(offsets) - 1):
         own = seeds[offsets[group] : offsets[group + 1]]
-        if len(own) < 2:  # every part holds a dirty concept: one means one part
+        if len(own) < 2:  # every part holds such a concept: one means one part
             continue
+        k = 0
+        while k + 1 < DEPTH and st.member[own[0], k + 1] >= 0:
+            k += 1
         root = np.empty(len(own), np.int32)
         waiting = np.empty(len(own), np.int32)
         head, tail, rest = part(st, own, k, root, waiting)
@@ -145,6 +183,100 @@ def cut_off(st, k, c, tail, kept, root):
         change_path(st, x, k, path)
         enqueue(st.queued, st.listed, st.pending, st.counters, x, k)
     return parts
+
+
+@inner_njit
+def parts_of(st, c, order, label):
+    """Number the parts of a community's children; ``order`` lists them part by part."""
+    found, parts = 0, 0
+    child = st.child[c]
+    while child >= 0:
+        if st.shared[child] == 0:
+            parts += 1
+            head = found
+            st.shared[child] = parts
+            order[found] = child
+            found += 1
+            while head < found:
+                a = order[head]
+                head += 1
+                e = st.bonds[a]
+                while e >= 0:
+                    b = st.bond[e, KEY] & 0xFFFFFFFF
+                    if st.level[b] == st.level[a] and st.parent[b] == c and st.shared[b] == 0:
+                        st.shared[b] = parts
+                        order[found] = b
+                        found += 1
+                    st.counters[WORK] += 1
+                    e = st.bond[e, NEXT]
+        child = st.next_child[child]
+    for i in range(found):
+        label[i] = st.shared[order[i]] - 1
+        st.shared[order[i]] = 0
+    return parts
+
+
+@inner_njit
+def move_child(st, child, to):
+    """Move a community, with all that it holds, into another of its parent's level."""
+    k = st.level[to]
+    give_up_child(st, child)
+    adopt_child(st, child, to)
+    path = np.empty(DEPTH, np.int32)
+    x = st.head[child]
+    while x >= 0:
+        take_path(path, st, x, DEPTH)
+        path[k] = to
+        change_path(st, x, k, path)
+        enqueue(st.queued, st.listed, st.pending, st.counters, x, k)
+        x = st.after[x, k + 1]
+
+
+@inner_njit
+def tear_apart(st, c):
+    """Cut a community whose children do not hang together; returns the parts cut off."""
+    order = np.empty(st.children[c], np.int32)
+    label = np.empty(st.children[c], np.int32)
+    parts = parts_of(st, c, order, label)
+    if parts == 1:
+        return 0
+    sizes = np.zeros(parts, np.int64)
+    for i in range(len(order)):
+        sizes[label[i]] += st.size[order[i]]
+    kept, to = np.argmax(sizes), -1
+    for i in range(len(order)):
+        if label[i] == kept:
+            continue
+        if i == 0 or label[i] != label[i - 1]:
+            to = take_slot(st, st.level[c], st.parent[c])
+        move_child(st, order[i], to)
+    return parts - 1
+
+
+@njit(cache=True)
+def mend_torn(st):
+    """Cut every community whose children came apart, from the lowest level up.
+
+    The leaves must be mended. Returns the parts cut off and how many slots are wanted before
+    another call must go on (0: all is mended).
+    """
+    cut = 0
+    for k in range(DEPTH - 1, -1, -1):
+        i = 0
+        while i < st.counters[TORN]:
+            c = st.torn[i]
+            if st.level[c] != k:
+                i += 1
+                continue
+            parted = st.size[c] > 0 and st.children[c] > 1
+            if parted and st.children[c] > st.counters[FREE]:
+                return cut, st.children[c]
+            st.is_torn[c] = 0
+            st.counters[TORN] -= 1
+            st.torn[i] = st.torn[st.counters[TORN]]
+            if parted:
+                cut += tear_apart(st, c)
+    return cut, 0
 
 
 @njit(cache=True)

@@ -1,7 +1,7 @@
-"""The arrays of the dynamic hierarchy, and the one operation that changes membership.
+"""The arrays of the dynamic hierarchy and the lists that every kernel keeps in them.
 
-n concepts, m community slots, ``DEPTH`` levels. Slot 0 is the root. All weights are whole numbers
-(``index.communities.epoch``), so that sums kept under change never drift from a recount.
+n concepts, m community slots, ``DEPTH`` levels, b bonds. Slot 0 is the root. All weights are whole
+numbers (``index.communities.epoch``), so that sums kept under change never drift from a recount.
 """
 
 from typing import NamedTuple
@@ -13,8 +13,12 @@ from numpy.typing import NDArray
 DEPTH = 12
 """Levels that the hierarchy can have; a community on the last one is not split further."""
 
-FREE, WORK, MOVES, PENDING, SEEDS, TOUCHED, CHANGED = range(7)
+FREE, WORK, MOVES, PENDING, SEEDS, TOUCHED, CHANGED, TORN, LOOSE, BONDS, SPARE, LOST = range(12)
 """Fields of ``State.counters``."""
+COUNTERS = 12
+
+KEY, VALUE, COUNT, CHAIN, NEXT, LAST = range(6)
+"""Fields of a bond: ``slot << 32 | other``, sum of its ties, their number, and its lists."""
 
 inner_njit = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]  # stubs lack them
 """For kernels that only kernels call: without an entry from Python they compile much faster."""
@@ -31,6 +35,8 @@ class State(NamedTuple):
     of x at level k, -1 below its leaf; ``after`` and ``before`` chain the members of a slot from
     ``head``. ``sums`` is the ties of a slot's members to everything in its parent, ``inner`` the
     ties among them, each counted from both ends.
+
+    A bond is the ties between two communities, added up: see ``index.communities.kernels.bonds``.
     """
 
     start: Longs
@@ -48,7 +54,10 @@ class State(NamedTuple):
     level: Ints
     parent: Ints
     size: Ints
-    children: Ints
+    children: Ints  # int32[m]: how many
+    child: Ints  # int32[m]: the first child, chained by ``next_child`` and ``last_child``
+    next_child: Ints
+    last_child: Ints
     sums: Longs  # int64[m]
     inner: Longs
     free: Ints  # stack of slots that nobody holds
@@ -56,14 +65,22 @@ class State(NamedTuple):
     slack: Ints  # int32[n, DEPTH]: what x may lose at level k before another slot suits it better
     queued: Ints  # int32[n]: bit k: waits for a local move at level k
     pending: Ints  # the concepts with a bit in ``queued``
-    dirty: Ints  # int32[n]: bit k: may have come apart from its community at level k
-    seeds: Ints  # the concepts with a bit in ``dirty``
-    listed: Ints  # int32[n]: bit 0 in pending, bit 1 in seeds, bit 2 in changed
+    seeds: Ints  # concepts that may have come apart from their leaf
+    loose: Ints  # concepts that have ties and no community, or a community and no ties
+    listed: Ints  # int32[n]: bit 0 in pending, bit 1 in seeds, bit 2 in changed, bit 3 in loose
     changed: Ints  # concepts whose membership changed in this batch
     was: Ints  # int32[n, DEPTH]: their membership before it
     touched: Ints  # int32[m]: slots whose members changed in this batch
     is_touched: Ints
+    torn: Ints  # int32[m]: slots whose children may have come apart from each other
+    is_torn: Ints
     tried: Ints  # int32[m]: bit k: as a whole, found no better place at level k; 0 once it changes
+    bonds: Ints  # int32[m]: the first bond of each slot, chained by NEXT and LAST
+    bond_head: Ints  # int32, a power of two: first bond of each hash, chained by CHAIN
+    bond: Longs  # int64[b, 6]: fields KEY to LAST
+    pot: Longs  # int64[m, 4] scratch, zero between uses: tie sums and counts, and those below
+    pot_list: Ints  # int32[2, m] scratch: the slots with something in the pot
+    along: Longs  # int64[2, DEPTH] scratch, zero between uses
     shared: Longs  # int64[m] scratch, zero between uses
     near: Ints  # int32[m] scratch
     ring: Ints  # int32[n] scratch
@@ -80,7 +97,10 @@ def tie(w, bx, by, logs, epoch):
 
 @inner_njit
 def enqueue(queued, listed, pending, counters, x, k):
-    """Let x wait for a local move at level k. Takes arrays, not the state: it is called often."""
+    """Let x wait for a local move at level k.
+
+    What is called for every tie takes arrays: to hand the whole state on costs a microsecond.
+    """
     queued[x] |= 1 << k
     if not listed[x] & 1:
         listed[x] |= 1
@@ -98,13 +118,30 @@ def weaken(slack, queued, listed, pending, counters, x, k, value):
 
 
 @inner_njit
-def soil(dirty, listed, seeds, counters, x, k):
-    """Note that x may have come apart from its community at level k."""
-    dirty[x] |= 1 << k
+def soil(listed, seeds, counters, x):
+    """Note that x may have come apart from its leaf."""
     if not listed[x] & 2:
         listed[x] |= 2
         seeds[counters[SEEDS]] = x
         counters[SEEDS] += 1
+
+
+@inner_njit
+def loose_end(ties, member, listed, loose, counters, x):
+    """Note that x may have to get a community, or to lose it."""
+    if (ties[x] == 0) == (member[x, 0] >= 0) and not listed[x] & 8:
+        listed[x] |= 8
+        loose[counters[LOOSE]] = x
+        counters[LOOSE] += 1
+
+
+@inner_njit
+def tear(is_torn, torn, counters, c):
+    """Note that the children of a slot may have come apart; the root may be in parts."""
+    if c > 0 and not is_torn[c]:
+        is_torn[c] = 1
+        torn[counters[TORN]] = c
+        counters[TORN] += 1
 
 
 @inner_njit
@@ -127,6 +164,34 @@ def journal(st, x):
             st.was[x, k] = st.member[x, k]
 
 
+@inner_njit
+def adopt_child(st, c, parent):
+    """Put a slot among the children of another."""
+    first = st.child[parent]
+    st.parent[c] = parent
+    st.next_child[c] = first
+    st.last_child[c] = -1
+    if first >= 0:
+        st.last_child[first] = c
+    st.child[parent] = c
+    st.children[parent] += 1
+    tear(st.is_torn, st.torn, st.counters, parent)
+
+
+@inner_njit
+def give_up_child(st, c):
+    """Take a slot from the children of its parent."""
+    left, right = st.last_child[c], st.next_child[c]
+    if left >= 0:
+        st.next_child[left] = right
+    else:
+        st.child[st.parent[c]] = right
+    if right >= 0:
+        st.last_child[right] = left
+    st.children[st.parent[c]] -= 1
+    tear(st.is_torn, st.torn, st.counters, st.parent[c])
+
+
 @njit(cache=True)
 def take_slot(st, k, parent):
     """A fresh slot; -1 where none is free. Slots emptied in a batch are free after it only."""
@@ -135,13 +200,13 @@ def take_slot(st, k, parent):
     st.counters[FREE] -= 1
     c = st.free[st.counters[FREE]]
     st.level[c] = k
-    st.parent[c] = parent
     st.size[c] = 0
     st.children[c] = 0
+    st.child[c] = -1
     st.sums[c] = 0
     st.inner[c] = 0
     st.head[c] = -1
-    st.children[parent] += 1
+    adopt_child(st, c, parent)
     return c
 
 
@@ -176,21 +241,7 @@ def unlink(st, x, k):
     st.tried[c] = 0
     touch(st, c)
     if st.size[c] == 0:
-        st.children[st.parent[c]] -= 1
-
-
-@inner_njit
-def add_tie(mine, theirs, first, value, sums, inner):
-    """Count a tie of ``value`` between two paths, from level ``first`` on."""
-    for k in range(first, DEPTH):
-        a, b = mine[k], theirs[k]
-        if a < 0 or b < 0:
-            return
-        sums[a] += value
-        sums[b] += value
-        if a != b:
-            return
-        inner[a] += 2 * value
+        give_up_child(st, c)
 
 
 @inner_njit
@@ -198,57 +249,3 @@ def take_path(path, st, x, levels):
     """``path`` becomes that of x for so many levels, and ends there."""
     for k in range(DEPTH):
         path[k] = st.member[x, k] if k < levels else -1
-
-
-@inner_njit
-def change_path(st, x, first, path):
-    """Move x to ``path`` from level ``first`` on (above it nothing changes); all sums follow."""
-    journal(st, x)
-    low = st.start[x]
-    for i in range(low, low + st.degree[x]):
-        y = st.neighbour[i]
-        value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
-        if value == 0 or (first > 0 and st.member[y, first - 1] != st.member[x, first - 1]):
-            continue
-        add_tie(st.member[x], st.member[y], first, -value, st.sums, st.inner)
-        add_tie(path, st.member[y], first, value, st.sums, st.inner)
-    st.counters[WORK] += st.degree[x]
-    for k in range(DEPTH - 1, first - 1, -1):
-        if st.member[x, k] >= 0 and st.member[x, k] != path[k]:
-            unlink(st, x, k)
-    for k in range(first, DEPTH):
-        if path[k] >= 0 and st.member[x, k] != path[k]:
-            link(st, x, k, path[k])
-            st.slack[x, k] = 0
-
-
-@inner_njit
-def loosen(st, x, first, path):
-    """Before x moves to ``path``: those it leaves may have come apart, and may want to follow."""
-    low = st.start[x]
-    for k in range(first, DEPTH):
-        c = st.member[x, k]
-        if c < 0:
-            return
-        if c == path[k]:
-            continue
-        alone = not st.dirty[x] >> k & 1
-        seen, only = 0, -1
-        for i in range(low, low + st.degree[x]):
-            y = st.neighbour[i]
-            if st.member[y, k] != c:
-                continue
-            value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
-            if value == 0:
-                continue
-            weaken(
-                st.slack, st.queued, st.listed, st.pending, st.counters, y, k, 2 * value
-            )  # less here, and as much more where x goes
-            seen += 1
-            if seen == 1 and alone:
-                only = y  # x hangs on one other alone: taking it away breaks nothing
-                continue
-            if only >= 0:
-                soil(st.dirty, st.listed, st.seeds, st.counters, only, k)
-                only = -1
-            soil(st.dirty, st.listed, st.seeds, st.counters, y, k)

@@ -1,11 +1,13 @@
 """A recount of everything that the dynamic hierarchy keeps, and streams to try it with."""
 
+from collections import defaultdict
+
 import networkx as nx
 import numpy as np
 
 from index.communities.epoch import LEFT_OUT, Epoch
 from index.communities.hierarchy import Hierarchy
-from index.communities.kernels.state import DEPTH
+from index.communities.kernels.state import BONDS, COUNT, DEPTH, KEY, VALUE
 
 
 def graph_of(counts, epoch: Epoch):
@@ -39,14 +41,15 @@ def validate(dynamic, max_size):
         if len(children):
             assert len(inside) > 0.8 * max_size
     _validate_sums(dynamic, graph)
-    assert not state.shared.any()
-    assert not state.mark.any()
+    scratch = (state.shared, state.pot, state.along)
+    assert not any(values.any() for values in (*scratch, state.mark))
 
 
 def _validate_sums(dynamic, graph):
     state = dynamic._state
     sums, inner = np.zeros(len(state.size), np.int64), np.zeros(len(state.size), np.int64)
     ties = np.zeros(len(state.member), np.int64)
+    bonds = defaultdict(lambda: [0, 0])
     for u, v, weight in graph.edges(data="weight"):
         ties[[u, v]] += 1
         inner[0] += 2 * weight
@@ -57,6 +60,7 @@ def _validate_sums(dynamic, graph):
             sums[a] += weight
             sums[b] += weight
             if a != b:
+                _bind(bonds, state.member[u], state.member[v], k, weight)
                 break
             inner[a] += 2 * weight
     assert (ties == state.ties).all()
@@ -64,6 +68,45 @@ def _validate_sums(dynamic, graph):
     alive[0] = True
     assert (sums[alive] == state.sums[alive]).all()
     assert (inner[alive] == state.inner[alive]).all()
+    held = state.bond[state.bond[:, COUNT] != 0][:, [KEY, VALUE, COUNT]].tolist()
+    assert {(key >> 32, key & 0xFFFFFFFF): [v, n] for key, v, n in held} == bonds
+    assert state.counters[BONDS] == len(bonds)
+    for parent in np.flatnonzero(alive):
+        assert len(list(_children(state, parent))) == state.children[parent]
+
+
+def _bind(bonds, p, q, k, weight):
+    """A tie between two paths that part at level k, in the bonds that it counts in."""
+    pairs = [(p[k], q[k]), (q[k], p[k])]
+    if k + 1 < DEPTH:
+        pairs += [(p[k + 1], q[k]), (q[k + 1], p[k])]
+    for a, b in [(a, b) for a, b in pairs if a >= 0]:
+        bonds[int(a), int(b)][0] += weight
+        bonds[int(a), int(b)][1] += 1
+
+
+def _children(state, parent):
+    child = state.child[parent]
+    while child >= 0:
+        assert state.parent[child] == parent
+        assert state.size[child] > 0
+        yield child
+        child = state.next_child[child]
+
+
+def flat(labels, level):
+    """One label for each concept: its community at a level, or its leaf where that lies above.
+
+    ``labels`` by level, negative where a branch ends above. -1 for a concept in none.
+    """
+    found = np.full(len(labels[0]), -1, np.int64)
+    shift = 0
+    for row in labels[: level + 1]:
+        _, dense = np.unique(row, return_inverse=True)
+        found = np.where(np.asarray(row) >= 0, dense + shift, found)
+        shift += len(row)
+    _, dense = np.unique(found, return_inverse=True)
+    return (dense - (found < 0).any()).astype(np.int32)
 
 
 class Topics:
