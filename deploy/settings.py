@@ -260,12 +260,12 @@ class Settings(BaseSettings):
     qdrant_collection: str = _setting(
         "Vectors", "", "Collection in Qdrant; empty is tidegraph_ and the collection's name."
     )
-    qdrant_timeout: float = _setting(
+    qdrant_timeout: int = _setting(
         "Vectors",
-        2.0,
+        2,
         "Time that a search may wait for Qdrant before it goes on without.",
         "seconds",
-        gt=0,
+        ge=1,
         le=60,
     )
 

@@ -40,7 +40,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class QdrantSettings:
-    """How a server is reached. Times in seconds; ``ca_file`` checks its certificate.
+    """How a server is reached. Times in whole seconds; ``ca_file`` checks its certificate.
 
     ``timeout`` bounds a search and the reading of the mark, ``write_timeout`` everything else.
     """
@@ -49,8 +49,8 @@ class QdrantSettings:
     collection: str
     api_key: str = ""
     ca_file: Path | None = None
-    timeout: float = 2.0
-    write_timeout: float = 30.0
+    timeout: int = 2
+    write_timeout: int = 30
 
 
 def connected(settings: QdrantSettings) -> "QdrantIndex":
@@ -70,7 +70,7 @@ def connected(settings: QdrantSettings) -> "QdrantIndex":
     )
 
 
-def _client(settings: QdrantSettings, timeout: float) -> QdrantClient:
+def _client(settings: QdrantSettings, timeout: int) -> QdrantClient:
     verify: ssl.SSLContext | bool = True
     if settings.ca_file is not None:
         verify = ssl.create_default_context(cafile=str(settings.ca_file))

@@ -1,6 +1,6 @@
 """The follower and the merged search, over a real store and every vector index."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -18,7 +18,7 @@ from index.vectors.protocol import Condition, VectorIndex, wanted_tokens
 from index.vectors.similarity import ExactSimilarity, IndexedSimilarity
 from index.view import mask_rows
 from tests.index.simple import START, Feed, commit, open_writer
-from tests.index.vectors.indexes import KINDS, make, points
+from tests.index.vectors.indexes import make, points
 
 GRACE = 130_000
 
@@ -117,23 +117,31 @@ def same(view, similar, depth, condition=None, documents=None) -> bool:
     return not lookup.degraded
 
 
-@pytest.fixture(params=[kind for kind in KINDS if kind != "path"])
-def world(request, tmp_path):
-    for reopen in make(request.param, tmp_path):
-        made = World(tmp_path / "data", reopen())
+def worlds(kind: str, directory: Path) -> Iterator[World]:
+    for reopen in make(kind, directory):
+        made = World(directory / "data", reopen())
         yield made
         made.writer.close()
+
+
+@pytest.fixture(params=["memory", "server"])
+def world(request, tmp_path):
+    yield from worlds(request.param, tmp_path)
+
+
+@pytest.fixture(params=["memory", "server", "edge"])
+def every_world(request, tmp_path):
+    """For the tests that must hold in the engine too, whose folder takes a second to make."""
+    yield from worlds(request.param, tmp_path)
 
 
 @pytest.fixture
 def local(tmp_path):
-    for reopen in make("memory", tmp_path):
-        made = World(tmp_path / "data", reopen())
-        yield made
-        made.writer.close()
+    yield from worlds("memory", tmp_path)
 
 
-def test_an_index_catches_up_page_by_page(world):
+def test_an_index_catches_up_page_by_page(every_world):
+    world = every_world
     world.add("a", "b", "c", "d", "e")
     reports = world.follow()
     assert [report.upserted for report in reports] == [4, 4, 2]
@@ -170,7 +178,8 @@ def test_a_half_built_index_already_helps(world):
     assert world.same()
 
 
-def test_retracted_chunks_are_never_found_and_swept_after_the_grace(world):
+def test_retracted_chunks_are_never_found_and_swept_after_the_grace(every_world):
+    world = every_world
     world.add("a", "b", "c", "d")
     world.follow()
     world.remove("b")
@@ -225,7 +234,8 @@ def test_the_same_text_withdrawn_and_brought_back_is_found(world):
     assert world.same(depth=4)
 
 
-def test_filters_mean_the_same_to_index_and_snapshot(world):
+def test_filters_mean_the_same_to_index_and_snapshot(every_world):
+    world = every_world
     world.add("a", "bb", source="post", metadata={"n": 1})
     world.add("c", "dd", lang="de", metadata={"n": True})
     world.add("e", "ff", lang="fr", source="post", metadata={"n": "1"})
@@ -249,7 +259,8 @@ def test_a_lost_index_is_made_anew(world):
     assert world.same()
 
 
-def test_lost_points_come_back_and_strangers_go(world):
+def test_lost_points_come_back_and_strangers_go(every_world):
+    world = every_world
     world.add("a", "b", "c")
     world.follow()
     world.index.delete([1, 2])
@@ -261,7 +272,8 @@ def test_lost_points_come_back_and_strangers_go(world):
     assert world.same()
 
 
-def test_comparing_tells_what_lacks_what_is_too_much_and_what_differs(world):
+def test_comparing_tells_what_lacks_what_is_too_much_and_what_differs(every_world):
+    world = every_world
     world.add("a", "b", "c")
     world.follow()
     assert all(check.ok for check in compare(world.index, world.directory, "me"))
