@@ -140,7 +140,8 @@ def placed(home: Int64Array, alive: BoolArray, chunk_document: Int32Array) -> Pl
     """
     rows = np.flatnonzero(alive & (home != Hierarchy.NONE))
     wide = np.int64(int(chunk_document.max(initial=0)) + 1)
-    pairs = np.unique(home[rows] * wide + chunk_document[rows])
+    pairs = np.sort(home[rows] * wide + chunk_document[rows])
+    pairs = pairs[np.flatnonzero(np.diff(pairs, prepend=-1))]
     community, document = pairs // wide, pairs % wide
     firsts = np.flatnonzero(np.diff(community, prepend=-1))
     return Placed(community, document, community[firsts], np.append(firsts, len(community)))

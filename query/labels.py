@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from index.types import Int64Array
+from index.types import Float32Array, Int64Array
 from index.view import View
 from query.graph import SearchGraph
 
@@ -30,12 +30,21 @@ def _top(graph: SearchGraph, communities: Sequence[int], count: int) -> list[Int
         asked[places[here]] = here
         asker = asked[branches.at(level)]
         members = np.flatnonzero((asker >= 0) & (graph.chunk_degree > 0))
+        members = members[np.argsort(asker[members], kind="stable")]
         weight = graph.chunk_degree[members] * graph.idf[members]
-        members = members[np.lexsort((members, -weight, asker[members]))]
         bounds = np.searchsorted(asker[members], [here, here + 1])
         for slot, first, end in zip(here.tolist(), *bounds.tolist(), strict=True):
-            found[slot] = members[first:end][:count]
+            found[slot] = _heaviest(members[first:end], weight[first:end], count)
     return found
+
+
+def _heaviest(members: Int64Array, weight: Float32Array, count: int) -> Int64Array:
+    """The members of the highest weights, equal ones by number; only those near are sorted."""
+    if len(members) > count:
+        near = weight >= np.partition(weight, -count)[-count]
+        members, weight = members[near], weight[near]
+    chosen: Int64Array = members[np.lexsort((members, -weight))][:count]
+    return chosen
 
 
 def top_concepts(view: View, graph: SearchGraph, community: int, count: int) -> tuple[str, ...]:

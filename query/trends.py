@@ -191,18 +191,17 @@ def _rising(
     int64[k], places in ``named.ids``, and int64[k, intervals].
     """
     bar, size = named.bar[named.owner], len(named.ids)
-    recent = bar >= past
-    now = np.bincount(named.subject, weight[bar] * recent, minlength=size)
-    before = np.bincount(named.subject, weight[bar] * ~recent, minlength=size)
-    rising = now * everything[:past].sum() > before * everything[past:].sum()
-    rising &= np.bincount(named.subject[recent], minlength=size) >= LEAST_RECENT
-    chosen = np.flatnonzero(rising)
+    told = np.bincount(named.subject[bar >= past], minlength=size) >= LEAST_RECENT
+    chosen = np.flatnonzero(told)
     place = np.full(size, -1, np.int64)
     place[chosen] = np.arange(len(chosen))
-    kept = np.flatnonzero(rising[named.subject])
+    kept = np.flatnonzero(told[named.subject])
     cells = place[named.subject[kept]] * len(everything) + bar[kept]
     counts = np.bincount(cells, minlength=len(chosen) * len(everything))
-    return chosen, counts.reshape(-1, len(everything))
+    counts = counts.reshape(-1, len(everything))
+    now, before = counts[:, past:] @ weight[past:], counts[:, :past] @ weight[:past]
+    rising = now * everything[:past].sum() > before * everything[past:].sum()
+    return chosen[rising], counts[rising]
 
 
 def _told(
