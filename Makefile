@@ -35,6 +35,9 @@ bench: $(VENV)/.ready-bench ## the figures: make bench [ONLY=pipeline]
 pictures: $(VENV)/.ready-test ## the pictures of the documentation, by Chromium
 	@$(BIN)/python -m tests.pictures $(ARGS)
 
+faults: $(VENV)/.ready-test ## 200 kills of real processes, then the comparison: make faults [ARGS="--kills 20"]
+	@$(BIN)/python -m tests.faults $(ARGS)
+
 clean: ## what was built, but not the environment
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 

@@ -1,0 +1,1 @@
+"""Faults: kills of real processes, and what they leave."""
