@@ -207,6 +207,18 @@ INGESTION = Dashboard(
             _quantiles("tidegraph_community_run_seconds"),
         ),
         Panel(
+            "Vector index",
+            "Generations that it is behind the store, and failures; questions go on without it.",
+            "short",
+            (
+                Query(_own("tidegraph_vector_index_lag_generations"), "generations behind"),
+                Query(
+                    f"increase({_own('tidegraph_vector_failures_total')}[{RATE}])",
+                    "failures",
+                ),
+            ),
+        ),
+        Panel(
             "Modularity",
             "Of each level.",
             "none",
@@ -254,6 +266,20 @@ SEARCH = Dashboard(
             "All routes.",
             "ops",
             _one(_rate("tidegraph_requests_total", "status"), "{{status}}"),
+        ),
+        Panel(
+            "Tokens of models",
+            "By role and kind.",
+            "ops",
+            _one(_rate("tidegraph_model_tokens_total", "role, kind"), "{{role}}: {{kind}}"),
+        ),
+        Panel(
+            "Spending on models",
+            "In an hour, in the currency of the prices; calls of an unknown price are not in it.",
+            "short",
+            _one(
+                f"sum by (role) (increase({_own('tidegraph_model_money_total')}[1h]))", "{{role}}"
+            ),
         ),
         Panel(
             "Time of a request",
