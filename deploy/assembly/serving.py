@@ -30,10 +30,11 @@ from query.types import Question, SearchEvent
 if TYPE_CHECKING:  # reading a store once needs neither, and their imports take a second
     from deploy.telemetry.observe import Telemetry
 
-WITH_MODEL = LazySettings(k=4, root_k=8)
-"""Steps as large as a call to a model, and half of one: fewer calls wait for one another.
+WITH_MODEL = LazySettings(k=6, root_k=12)
+"""Steps twice as large as without a model, in the same proportion: fewer wait for one another.
 
-A budget of 100 over five subqueries is 15 calls, where k = 3 and root_k = 6 make 25.
+The calls of a step are made at once. A budget of 100 is 12 steps over three subqueries and 15 over
+five, where k = 3 and root_k = 6 make 24 and 25.
 """
 
 
