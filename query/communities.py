@@ -24,20 +24,6 @@ def homes(graph: SearchGraph, rows: Int64Array, level: int, count: int) -> Int64
     return _homes(graph, listed(graph.chunks, rows), level, count)[0]
 
 
-def strongest(
-    graph: SearchGraph, owner: Int64Array, concepts: Int64Array, owners: int, level: int
-) -> tuple[Int64Array, Float64Array]:
-    """For each owner of concepts its community of the highest affinity (-1: none), and that.
-
-    ``owner`` int64[n] numbers the owner (below ``owners``) of each of ``concepts`` int64[n].
-    """
-    order = np.argsort(owner, kind="stable")
-    offsets = np.searchsorted(owner[order], np.arange(owners + 1))
-    lists = Lists(offsets, concepts[order].astype(np.int32))
-    best, strength = _homes(graph, lists, level, 1)
-    return best[:, 0], strength[:, 0]
-
-
 def _homes(
     graph: SearchGraph, lists: Lists, level: int, count: int
 ) -> tuple[Int64Array, Float64Array]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from query.broad import rank_broad
-from query.communities import group, homes, main_home, strongest
+from query.communities import group, homes, main_home
 from query.graph import SearchGraph
 from query.lazy import ROOT
 from query.plan import subqueries
@@ -77,15 +77,6 @@ def test_chunks_of_no_community_form_the_group_of_level_minus_one():
     groups = group(SearchGraph(view.snapshot), np.array([0]), LazySettings())
     assert groups.chunks == {ROOT: [0]}
     assert (groups.level[ROOT], groups.first) == (-1, [ROOT])
-
-
-def test_without_affinity_an_owner_has_no_community():
-    view = stories()
-    graph = SearchGraph(view.snapshot)
-    number = view.vocabulary.number("telmar")
-    best, strength = strongest(graph, np.array([1]), np.array([number]), 3, 0)
-    assert best.tolist() == [-1, 2, -1]
-    assert strength[1] == pytest.approx(graph.idf[number])
 
 
 def test_a_broad_question_is_ranked_by_breadth_the_largest_community_first():
