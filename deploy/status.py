@@ -16,7 +16,7 @@ from index.store.connection import open_readonly, store_path
 from index.types import Millis
 from index.view import SnapshotSource
 from query.model.session import NAME as BY_MODEL
-from query.service.status import Operations, StatusReport, VectorStatus
+from query.service.status import GroupingStatus, Operations, StatusReport, VectorStatus
 
 if TYPE_CHECKING:  # its import compiles kernels, which a reader does not need
     from stream.consumer import ConsumerStatus
@@ -55,6 +55,7 @@ class Status:
         backlog: records not yet searchable and the age of the oldest, from the positions, where
             another process reads the stream.
         vectors: the state of the vector index beside a generation, where there is one.
+        grouping: how the communities keep up, in the process that writes.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Status:
         rates: Rates | None = None,
         backlog: Backlog = lambda _: (None, None),
         vectors: Callable[[int], VectorStatus] | None = None,
+        grouping: Callable[[], GroupingStatus] | None = None,
     ) -> None:
         self._directory = directory
         self._assessor = BY_MODEL if model else ASSESSOR
@@ -79,6 +81,7 @@ class Status:
         self._rates = rates
         self._backlog = backlog
         self._vectors = vectors
+        self._grouping = grouping
         self._started = time.monotonic()
         self._looked: _Looked | None = None
 
@@ -131,6 +134,7 @@ class Status:
             queue_bytes=None if consumer is None else consumer.queue_bytes,
             degraded=tuple(name for name, lost in parts if lost),
             vectors=vectors,
+            grouping=None if self._grouping is None else self._grouping(),
             rejects=looked.rejects,
             dead_letters_pending=sum(looked.rejects.values()),
             memory_bytes=looked.memory,

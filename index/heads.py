@@ -9,13 +9,13 @@ import numpy as np
 from index import admission
 from index.admission import DocumentOutcome, Plan
 from index.batch import Batch
-from index.counts.graph import Counts
+from index.communities.live import LiveCommunities
 from index.snapshot import Head, Totals
 from index.types import Arrival, Millis, Rejected, Upsert, to_millis
 
 
-def next_head(before: Head, plan: Plan, batch: Batch, counts: Counts, now: Millis) -> Head:
-    """The head of the generation that a batch makes; ``counts`` are those after it."""
+def next_head(before: Head, plan: Plan, batch: Batch, live: LiveCommunities, now: Millis) -> Head:
+    """The head of the generation that a batch makes; ``live`` stands as after it."""
     arrivals = [one.arrival for one in plan.admitted]
     observed = [admission.observed_at(a) for a in arrivals if not _is_rejected(a)]
     events = [
@@ -27,7 +27,7 @@ def next_head(before: Head, plan: Plan, batch: Batch, counts: Counts, now: Milli
         watermark=Millis(max([before.watermark, *events])),
         newest_arrival=Millis(max([before.newest_arrival, *observed])),
         positions=_positions(before.positions, arrivals),
-        totals=_totals(before.totals, batch, counts),
+        totals=_totals(before.totals, batch, live),
     )
 
 
@@ -42,7 +42,8 @@ def _positions(
     return positions
 
 
-def _totals(before: Totals, batch: Batch, counts: Counts) -> Totals:
+def _totals(before: Totals, batch: Batch, live: LiveCommunities) -> Totals:
+    counts = live.counts
     return replace(
         before,
         documents=before.documents + len(batch.inserted) - len(batch.withdrawn),
@@ -51,7 +52,13 @@ def _totals(before: Totals, batch: Batch, counts: Counts) -> Totals:
         edges=counts.edge_count,
         frequency_sum=counts.F,
         weight_sum=counts.W,
+        modularity=modularity_now(before.modularity, live.quality),
     )
+
+
+def modularity_now(before: tuple[float, ...], top: float | None) -> tuple[float, ...]:
+    """C0's modularity as it is now; that of the levels below as of the last full run."""
+    return before if top is None else (top, *before[1:])
 
 
 def _is_rejected(arrival: Arrival) -> bool:

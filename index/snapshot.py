@@ -33,7 +33,7 @@ class Totals:
     """The sums of one generation, as ``status`` shows them.
 
     ``frequency_sum`` is F, ``weight_sum`` is W, ``edges`` the distinct pairs with w > 0;
-    ``modularity`` by level from C0, of the partition that is in force, when it was adopted.
+    ``modularity`` by level from C0: C0 as it is, the levels below as of the last full run.
     """
 
     documents: int = 0

@@ -210,7 +210,8 @@ class Writer:
             meta.write_grouped(self._connection, grouped, pruning)
             meta.write_community_epoch(self._connection, epoch)
             head = self._next_head()
-            head = replace(head, totals=replace(head.totals, modularity=found.modularity))
+            modularity = heads.modularity_now(found.modularity, self._live.quality)
+            head = replace(head, totals=replace(head.totals, modularity=modularity))
             generation = self._insert(head, regrouped=True)
         self._publish(generation, None, None, regrouped=True)
         totals = head.totals
@@ -283,7 +284,7 @@ class Writer:
         self, plan: Plan, batch: Batch, delta: Delta, *, regrouped: bool
     ) -> Generation:
         before = self._generation
-        head = heads.next_head(before.head, plan, batch, self._live.counts, self._now())
+        head = heads.next_head(before.head, plan, batch, self._live, self._now())
         meta.write_positions(self._connection, head.positions)
         numbers = replace(
             before.next_numbers,

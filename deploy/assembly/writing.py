@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from deploy.assembly.language import analyzer_settings, load_analyzer
 from deploy.assembly.streams import Origin, Told, message_limits, remember, source_of
@@ -19,6 +19,7 @@ from index.reindex import ReindexReport
 from index.reindex import reindex as reindex_store
 from index.report import GenerationReport
 from index.writer import Writer
+from query.service.status import GroupingStatus
 from stream.consumer import BatchReport, Consumer, ConsumerSettings
 from stream.source import Source
 
@@ -33,6 +34,7 @@ class Ingestion:
     source: Source
     consumer: Consumer
     analyzer: Analyzer
+    keeper: CommunityKeeper
 
     def remaining(self) -> int:
         """Records between the writer's positions and the end that the source has now."""
@@ -81,7 +83,7 @@ def ingestion(
             ),
             observe=observe,
         )
-        yield Ingestion(writer, source, consumer, analyzer)
+        yield Ingestion(writer, source, consumer, analyzer, keeper)
 
 
 def grouping(settings: Settings) -> GroupingSettings:
@@ -118,4 +120,5 @@ def ingestion_status(
         consumer=ingestion_.consumer.status,
         rates=rates,
         vectors=None if vectors is None else vectors.status,
+        grouping=lambda: GroupingStatus(**asdict(ingestion_.keeper.keep_up())),
     )

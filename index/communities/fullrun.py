@@ -18,13 +18,17 @@ class GroupingSettings:
 
     ``interval``: seconds between two runs at the least. ``share``: of the time that runs may take
     while documents are arriving. ``drift``: share of all co-occurrences that must have come or
-    gone since the last run. ``margin``: modularity of C0 by which a run must be better, as a share.
+    gone since the last run. ``fall``: share of its modularity that C0 may lose since then before a
+    run is made all the same. ``margin``: share by which a run's modularity of C0 must be better to
+    be adopted; measured on a newswire of 19,000 stories, batch by batch: .037 in the mean where
+    the index had grown tenfold since the last run, .002 where a third of it had changed.
     ``seed``: of the partition's random choices.
     """
 
     interval: float = 2.0
     share: float = 0.04
     drift: float = 0.1
+    fall: float = 0.05
     margin: float = 0.01
     max_size: int = MAX_SIZE
     seed: int = 0

@@ -31,7 +31,8 @@ class KeepUp:
 
     ``epoch`` counts the full runs adopted; ``refused`` those of this process that were not clearly
     better. ``changed``: share of all co-occurrences that came or went since the last full run.
-    ``gain``: modularity of C0 that the last full run had over the hierarchy in force.
+    ``gain``: modularity of C0 that the last full run had over the hierarchy in force. ``quality``:
+    modularity of C0 now. ``seconds``: how long the last run took.
     """
 
     epoch: int
@@ -40,17 +41,26 @@ class KeepUp:
     refused: int
     changed: float
     gain: float | None
+    quality: float | None
     seconds: float
 
 
 def due(
-    *, changed: float, idle: bool, since_last: float, last_took: float, settings: GroupingSettings
+    *,
+    changed: float,
+    fallen: float,
+    idle: bool,
+    since_last: float,
+    last_took: float,
+    settings: GroupingSettings,
 ) -> bool:
     """Whether to start a run. Times in seconds; when idle, only the interval holds it back.
 
     ``changed``: share of all co-occurrences that changed since the last run; 1 before the first.
+    ``fallen``: share of C0's modularity that was lost since then.
     """
-    if not changed or changed < settings.drift or since_last < settings.interval:
+    drifted = changed >= settings.drift or fallen >= settings.fall
+    if not changed or not drifted or since_last < settings.interval:
         return False
     return idle or since_last >= last_took / settings.share
 
@@ -79,13 +89,22 @@ class CommunityKeeper:
         self._asked_changed = 0
         self._adopted = self._refused = 0
         self._gain: float | None = None
+        self._quality_before: float | None = None
+        self._kept = self._look()
 
     def step(self, *, idle: bool) -> GenerationReport | None:
         """Adopt a finished run, or start one that is due. Never waits."""
+        try:
+            return self._step(idle=idle)
+        finally:
+            self._kept = self._look()
+
+    def _step(self, *, idle: bool) -> GenerationReport | None:
         if self._running is not None:
             return self._end(self._running) if self._running.done() else None
         if due(
             changed=self._changed(),
+            fallen=self._fallen(),
             idle=idle,
             since_last=self._clock() - self._finished,
             last_took=self._took,
@@ -100,11 +119,15 @@ class CommunityKeeper:
             if self._running is None:
                 self._start()
             report = None if self._running is None else self._end(self._running)
+            self._kept = self._look()
             if report is not None:
                 yield report
 
     def keep_up(self) -> KeepUp:
-        """How the communities keep up, as of the last commit."""
+        """How the communities kept up when last looked at."""
+        return self._kept
+
+    def _look(self) -> KeepUp:
         return KeepUp(
             epoch=self._writer.generation.epoch,
             running=self._running is not None,
@@ -112,6 +135,7 @@ class CommunityKeeper:
             refused=self._refused,
             changed=self._changed(),
             gain=self._gain,
+            quality=self._writer.live.quality,
             seconds=self._took,
         )
 
@@ -131,6 +155,14 @@ class CommunityKeeper:
         if live.epoch is None:
             return 1.0
         return (live.changed - self._changed_before) / max(live.counts.W, 1)
+
+    def _fallen(self) -> float:
+        """Share of C0's modularity that was lost since the last run."""
+        quality = self._writer.live.quality
+        if self._quality_before is None or quality is None:
+            self._quality_before = quality
+        before = self._quality_before
+        return 0.0 if not before or quality is None else 1 - quality / before
 
     def _start(self) -> None:
         live, settings = self._writer.live, self._settings
@@ -167,6 +199,7 @@ class CommunityKeeper:
 
     def _judge(self, found: FullRun) -> GenerationReport | None:
         self._gain = found.gain
+        self._quality_before = None
         if self._writer.live.epoch is not None and not found.clearly_better(self._settings):
             self._refused += 1
             return None

@@ -64,6 +64,22 @@ class LiveCommunities:
         """The hierarchy in force."""
         return self._hierarchy if self._dynamic is None else self._dynamic.hierarchy
 
+    @property
+    def quality(self) -> float | None:
+        """Modularity of C0 in the graph of its epoch, from sums that are kept: O(communities).
+
+        None until the hierarchy follows a delta.
+        """
+        if self._dynamic is None:
+            return None
+        state = self._dynamic._state  # noqa: SLF001  the sums have no other reader
+        total = int(state.inner[0])
+        top = np.flatnonzero((state.level == 0) & (state.size > 0))
+        if not total:
+            return 0.0
+        inside, degrees = state.inner[top] / total, state.sums[top] / total
+        return float((inside - degrees**2).sum())
+
     def apply(self, delta: Delta) -> Applied:
         """Change the counts and let the hierarchy follow.
 

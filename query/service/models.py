@@ -189,6 +189,19 @@ class VectorStatusModel(Model):
     problem: str = Field(description="Why it cannot be used now, or nothing")
 
 
+class GroupingStatusModel(Model):
+    """How the communities keep up with the stream; null where another process writes."""
+
+    epoch: int = Field(description="Full runs adopted")
+    running: bool = Field(description="Whether a full run is under way")
+    adopted: int = Field(description="Full runs of this process that were adopted")
+    refused: int = Field(description="Full runs of this process that were not clearly better")
+    changed: float = Field(description="Share of co-occurrences changed since the last full run")
+    gain: float | None = Field(description="Modularity of C0 that the last full run had more")
+    quality: float | None = Field(description="Modularity of C0 now")
+    seconds: float = Field(description="How long the last full run took")
+
+
 class OperationsModel(Model):
     """How the process and its stream are doing; null where it is not known here."""
 
@@ -209,6 +222,9 @@ class OperationsModel(Model):
     degraded: list[str]
     vectors: VectorStatusModel | None = Field(
         description="The vector index, where there is one beside the store"
+    )
+    grouping: GroupingStatusModel | None = Field(
+        default=None, description="How the communities keep up with the stream"
     )
 
 

@@ -22,6 +22,26 @@ class VectorStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupingStatus:
+    """How the communities keep up with the stream, in the process that writes.
+
+    ``epoch`` counts the full runs that were adopted, ``adopted`` and ``refused`` those of this
+    process. ``changed`` is the share of all co-occurrences that came or went since the last full
+    run, ``gain`` the modularity of C0 that it had over the hierarchy in force, ``quality`` the
+    modularity of C0 now, ``seconds`` how long the run took.
+    """
+
+    epoch: int
+    running: bool
+    adopted: int
+    refused: int
+    changed: float
+    gain: float | None
+    quality: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Operations:
     """What the operations view shows; ``None`` and "" mean not known in this process.
 
@@ -48,6 +68,7 @@ class Operations:
     disk_free_bytes: int | None = None
     degraded: tuple[str, ...] = ()
     vectors: VectorStatus | None = None
+    grouping: GroupingStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)
