@@ -26,6 +26,7 @@ from index.communities.kernels.state import (
     MOVES,
     PENDING,
     SEEDS,
+    TORN,
     TOUCHED,
     WORK,
     take_slot,
@@ -138,8 +139,10 @@ class DynamicCommunities:
         degrees = int(edges.frontier_degree(self._state))
         limit = int(counters[WORK]) + self._settings.work_floor
         limit += self._settings.work_factor * degrees
-        for level in range(DEPTH):
+        level = 0
+        while level < DEPTH and self._unsettled(level):
             self._settle_level(level, limit)
+            level += 1
         self._mend()
         adoption = self._name()
         counters = self._state.counters
@@ -201,6 +204,17 @@ class DynamicCommunities:
         self._keep_sizes(level)
         self._repaired += int(self._state.counters[WORK]) - before
 
+    def _unsettled(self, level: int) -> bool:
+        """Whether anything is to be done at a level or below; nothing is done above it any more."""
+        counters, state = self._state.counters, self._state
+        if counters[SEEDS] or counters[TORN] or counters[LOST]:
+            return True
+        waits = state.pending[: counters[PENDING]]
+        touched = state.touched[: counters[TOUCHED]]
+        return bool(
+            (state.queued[waits] >> level).any() or (state.level[touched] >= level - 1).any()
+        )
+
     def _waiting(self, level: int) -> int:
         state = self._state
         waits = state.pending[: state.counters[PENDING]]
@@ -208,9 +222,12 @@ class DynamicCommunities:
 
     def _mend(self) -> None:
         """Cut what came apart: leaves first, then those whose children do not hang together."""
-        if self._state.counters[LOST]:
+        counters = self._state.counters
+        if counters[LOST]:
             self._state = arrays.recounted(self._state)
-        before = int(self._state.counters[WORK])
+        if not counters[SEEDS] and not counters[TORN]:
+            return
+        before = int(counters[WORK])
         self._mend_leaves()
         wanted = 1
         while wanted:
@@ -239,14 +256,18 @@ class DynamicCommunities:
 
     def _keep_sizes(self, level: int) -> None:
         """Split what is too large, merge back what is small again or has a single child."""
-        for slot in self._touched(level - 1).tolist() if level else ():
-            if self._state.children[slot] == 1:
+        if level:
+            above = self._touched(level - 1)
+            for slot in above[self._state.children[above] == 1].tolist():
                 self._make_whole(slot, level)
                 self._split_slot(slot, level)
-        for slot in self._touched(level).tolist():
-            small = self._state.size[slot] <= _MERGE_BACK * self._settings.max_size
-            if self._state.children[slot] and small:
-                self._make_whole(slot, level + 1)
+        state, most = self._state, self._settings.max_size
+        slots = self._touched(level)
+        split = state.children[slots] > 0
+        small = state.size[slots] <= _MERGE_BACK * most
+        for slot in slots[split & small].tolist():
+            self._make_whole(slot, level + 1)
+        for slot in slots[~split & (state.size[slots] > most)].tolist():
             self._split_slot(slot, level + 1)
 
     def _touched(self, level: int) -> Int32Array:

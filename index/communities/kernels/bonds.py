@@ -137,16 +137,17 @@ def collect(member, path, y, first, value, count, along, pot, pot_list, near, be
 def pour(st, path, first, near, below, sign):
     """Put the pot of one concept's ties, times ``sign``, into sums and bonds."""
     level, pot, bonds, head, bond = st.level, st.pot, st.bonds, st.bond_head, st.bond
-    counters = st.counters
+    counters, along, sums, inner, pot_list = st.counters, st.along, st.sums, st.inner, st.pot_list
+    is_torn, torn, parent = st.is_torn, st.torn, st.parent
     for k in range(first, DEPTH):
         if path[k] < 0:
             break
-        same, beside = sign * st.along[0, k], sign * st.along[1, k]
-        st.along[0, k] = st.along[1, k] = 0
-        st.sums[path[k]] += 2 * same + beside
-        st.inner[path[k]] += 2 * same
+        same, beside = sign * along[0, k], sign * along[1, k]
+        along[0, k] = along[1, k] = 0
+        sums[path[k]] += 2 * same + beside
+        inner[path[k]] += 2 * same
     for i in range(near):
-        c = st.pot_list[0, i]
+        c = pot_list[0, i]
         value, count = sign * pot[c, 0], sign * pot[c, 1]
         pot[c, 0] = pot[c, 1] = 0
         if value == 0 and count == 0:
@@ -154,16 +155,16 @@ def pour(st, path, first, near, below, sign):
         k = level[c]
         if k >= first:
             own = path[k]
-            st.sums[c] += value
+            sums[c] += value
             ended = add_bond(bonds, head, bond, counters, own, c, value, count)
             add_bond(bonds, head, bond, counters, c, own, value, count)
             if ended:
-                tear(st.is_torn, st.torn, counters, st.parent[own])
-                tear(st.is_torn, st.torn, counters, st.parent[c])
+                tear(is_torn, torn, counters, parent[own])
+                tear(is_torn, torn, counters, parent[c])
         if k + 1 < DEPTH and path[k + 1] >= 0:
             add_bond(bonds, head, bond, counters, path[k + 1], c, value, count)
     for i in range(below):
-        c = st.pot_list[1, i]
+        c = pot_list[1, i]
         value, count = sign * pot[c, 2], sign * pot[c, 3]
         pot[c, 2] = pot[c, 3] = 0
         if value != 0 or count != 0:
@@ -177,12 +178,13 @@ def account(st, x, first, path, sign, above):
     Ties that part from the path before level ``first`` are left as they are, but for the bond of
     the community at ``first`` to its parent's siblings.
     """
-    member, bucket, logs, epoch = st.member, st.bucket, st.logs, st.epoch
-    along, pot, pot_list = st.along, st.pot, st.pot_list
+    member, bucket, logs, epoch, along = st.member, st.bucket, st.logs, st.epoch, st.along
+    pot, pot_list, start, degree, neighbour = st.pot, st.pot_list, st.start, st.degree, st.neighbour
+    weight, counters = st.weight, st.counters
     near, below = 0, 0
-    low = st.start[x]
-    for i in range(low, low + st.degree[x]):
-        y = st.neighbour[i]
+    low = start[x]
+    for i in range(low, low + degree[x]):
+        y = neighbour[i]
         if y <= above or member[y, 0] < 0:
             continue
         beside = first > 0 and member[y, first - 1] != path[first - 1]
@@ -190,7 +192,7 @@ def account(st, x, first, path, sign, above):
             continue
         if beside and first > 1 and member[y, first - 2] != path[first - 2]:
             continue
-        value = tie(st.weight[i], bucket[x], bucket[y], logs, epoch)
+        value = tie(weight[i], bucket[x], bucket[y], logs, epoch)
         if value == 0:
             continue
         if not beside:
@@ -204,7 +206,7 @@ def account(st, x, first, path, sign, above):
             near += 1
         pot[c, 0] += value
         pot[c, 1] += 1
-    st.counters[WORK] += st.degree[x]
+    counters[WORK] += degree[x]
     pour(st, path, first, near, below, sign)
 
 

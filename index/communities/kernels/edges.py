@@ -58,16 +58,25 @@ def retie(st, u, v, dw):
     Returns the number of ties that changed. Buckets are still the old ones.
     """
     member, bucket, logs, epoch, ties = st.member, st.bucket, st.logs, st.epoch, st.ties
-    neighbour, counters = st.neighbour, st.counters
-    most = len(st.size) - 1
+    neighbour, counters, size, start, degree = (
+        st.neighbour,
+        st.counters,
+        st.size,
+        st.start,
+        st.degree,
+    )
+    weight, listed, loose, inner, along = st.weight, st.listed, st.loose, st.inner, st.along
+    pot, pot_list, slack, queued, pending = st.pot, st.pot_list, st.slack, st.queued, st.pending
+    seeds = st.seeds
+    most = len(size) - 1
     changed, near, below = 0, 0, 0
     for i in range(len(u)):
         x, y = u[i], v[i]
         if i == 0 or x != u[i - 1]:
-            at = st.start[x]
-            end = at + st.degree[x]
+            at = start[x]
+            end = at + degree[x]
         at = lower_bound(at, end, y, neighbour)
-        now = st.weight[at] if at < end and neighbour[at] == y else np.int32(0)
+        now = weight[at] if at < end and neighbour[at] == y else np.int32(0)
         was = now - dw[i]
         old = tie(was, bucket[x], bucket[y], logs, epoch) if was else np.int64(0)
         new = tie(now, bucket[x], bucket[y], logs, epoch) if now else np.int64(0)
@@ -76,18 +85,18 @@ def retie(st, u, v, dw):
             step = int(new > 0) - int(old > 0)
             ties[x] += step
             ties[y] += step
-            loose_end(ties, member, st.listed, st.loose, counters, y)
-            st.inner[0] += 2 * (new - old)
+            loose_end(ties, member, listed, loose, counters, y)
+            inner[0] += 2 * (new - old)
             near, below = collect(
-                member, member[x], y, 0, new - old, step, st.along, st.pot, st.pot_list, near, below
+                member, member[x], y, 0, new - old, step, along, pot, pot_list, near, below
             )
             unsettle(
                 member,
-                st.slack,
-                st.queued,
-                st.listed,
-                st.pending,
-                st.seeds,
+                slack,
+                queued,
+                listed,
+                pending,
+                seeds,
                 counters,
                 x,
                 y,
@@ -96,7 +105,7 @@ def retie(st, u, v, dw):
             )
         # A slot whose changes cancel out may be listed again: pour before the list is full.
         if i + 1 == len(u) or u[i + 1] != x or near >= most or below >= most:
-            loose_end(ties, member, st.listed, st.loose, counters, x)
+            loose_end(ties, member, listed, loose, counters, x)
             pour(st, member[x], 0, near, below, 1)
             near, below = 0, 0
     return changed
@@ -106,49 +115,57 @@ def retie(st, u, v, dw):
 def cross(st, concepts, buckets):
     """Let concepts go over into other buckets, after the counts changed; returns ties changed."""
     member, bucket, logs, epoch, ties = st.member, st.bucket, st.logs, st.epoch, st.ties
-    counters = st.counters
+    counters, start, degree, neighbour, weight = (
+        st.counters,
+        st.start,
+        st.degree,
+        st.neighbour,
+        st.weight,
+    )
+    listed, loose, inner, along, pot = st.listed, st.loose, st.inner, st.along, st.pot
+    pot_list, slack, queued, pending, seeds = st.pot_list, st.slack, st.queued, st.pending, st.seeds
     changed = 0
     for j in range(len(concepts)):
         x, before = concepts[j], bucket[concepts[j]]
         path = member[x]
         bucket[x] = buckets[j]
         near, below = 0, 0
-        low = st.start[x]
-        for i in range(low, low + st.degree[x]):
-            y = st.neighbour[i]
-            old = tie(st.weight[i], before, bucket[y], logs, epoch)
-            new = tie(st.weight[i], bucket[x], bucket[y], logs, epoch)
+        low = start[x]
+        for i in range(low, low + degree[x]):
+            y = neighbour[i]
+            old = tie(weight[i], before, bucket[y], logs, epoch)
+            new = tie(weight[i], bucket[x], bucket[y], logs, epoch)
             if old == new:
                 continue
             changed += 1
             step = int(new > 0) - int(old > 0)
             ties[x] += step
             ties[y] += step
-            loose_end(ties, member, st.listed, st.loose, counters, y)
-            st.inner[0] += 2 * (new - old)
+            loose_end(ties, member, listed, loose, counters, y)
+            inner[0] += 2 * (new - old)
             near, below = collect(
-                member, path, y, 0, new - old, step, st.along, st.pot, st.pot_list, near, below
+                member, path, y, 0, new - old, step, along, pot, pot_list, near, below
             )
             unsettle(
                 member,
-                st.slack,
-                st.queued,
-                st.listed,
-                st.pending,
-                st.seeds,
+                slack,
+                queued,
+                listed,
+                pending,
+                seeds,
                 counters,
                 x,
                 y,
                 old,
                 new,
             )
-        counters[WORK] += st.degree[x]
-        loose_end(ties, member, st.listed, st.loose, counters, x)
+        counters[WORK] += degree[x]
+        loose_end(ties, member, listed, loose, counters, x)
         pour(st, path, 0, near, below, 1)
         for k in range(DEPTH):
             if member[x, k] < 0:
                 break
-            enqueue(st.queued, st.listed, st.pending, counters, x, k)
+            enqueue(queued, listed, pending, counters, x, k)
     return changed
 
 
@@ -180,38 +197,43 @@ def rehome(st):
 @njit(cache=True)
 def frontier_degree(st):
     """The sum of the degrees of the concepts that wait for a move, once for each level."""
+    counters, pending, queued, degree = st.counters, st.pending, st.queued, st.degree
     total = 0
-    for i in range(st.counters[PENDING]):
-        x = st.pending[i]
+    for i in range(counters[PENDING]):
+        x = pending[i]
         for k in range(DEPTH):
-            if st.queued[x] >> k & 1:
-                total += st.degree[x]
+            if queued[x] >> k & 1:
+                total += degree[x]
     return total
 
 
 @njit(cache=True)
 def count_ties(st):
     """Fill ``ties``."""
-    for x in range(len(st.member)):
-        st.ties[x] = 0
-        for i in range(st.start[x], st.start[x] + st.degree[x]):
-            y = st.neighbour[i]
-            st.ties[x] += tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch) > 0
+    member, ties, start, degree, neighbour = st.member, st.ties, st.start, st.degree, st.neighbour
+    weight, bucket, logs, epoch = st.weight, st.bucket, st.logs, st.epoch
+    for x in range(len(member)):
+        ties[x] = 0
+        for i in range(start[x], start[x] + degree[x]):
+            y = neighbour[i]
+            ties[x] += tie(weight[i], bucket[x], bucket[y], logs, epoch) > 0
 
 
 @njit(cache=True)
 def doubt_all(st, queue):
     """Soil every member; let all wait for a move at each of their levels too if ``queue``."""
-    for x in range(len(st.member)):
-        loose_end(st.ties, st.member, st.listed, st.loose, st.counters, x)
-        if st.member[x, 0] < 0:
+    member, ties, listed, loose, counters = st.member, st.ties, st.listed, st.loose, st.counters
+    seeds, is_torn, torn, queued, pending = st.seeds, st.is_torn, st.torn, st.queued, st.pending
+    for x in range(len(member)):
+        loose_end(ties, member, listed, loose, counters, x)
+        if member[x, 0] < 0:
             continue
-        soil(st.listed, st.seeds, st.counters, x)
+        soil(listed, seeds, counters, x)
         for k in range(DEPTH):
-            if st.member[x, k] >= 0:
-                tear(st.is_torn, st.torn, st.counters, st.member[x, k])
-            if queue and st.member[x, k] >= 0:
-                enqueue(st.queued, st.listed, st.pending, st.counters, x, k)
+            if member[x, k] >= 0:
+                tear(is_torn, torn, counters, member[x, k])
+            if queue and member[x, k] >= 0:
+                enqueue(queued, listed, pending, counters, x, k)
 
 
 @njit(cache=True)
@@ -247,18 +269,20 @@ def shorten(st, members, k):
 @njit(cache=True)
 def all_ties(st):
     """The ties x < y of the graph: int32 u, int32 v, int64 weight."""
+    member, ties, start, degree, neighbour = st.member, st.ties, st.start, st.degree, st.neighbour
+    weight, bucket, logs, epoch = st.weight, st.bucket, st.logs, st.epoch
     total = 0
-    for x in range(len(st.member)):
-        total += st.ties[x]
+    for x in range(len(member)):
+        total += ties[x]
     u, v = np.empty(total // 2, np.int32), np.empty(total // 2, np.int32)
     values = np.empty(total // 2, np.int64)
     k = 0
-    for x in range(len(st.member)):
-        for i in range(st.start[x], st.start[x] + st.degree[x]):
-            y = st.neighbour[i]
+    for x in range(len(member)):
+        for i in range(start[x], start[x] + degree[x]):
+            y = neighbour[i]
             if y <= x:
                 continue
-            value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
+            value = tie(weight[i], bucket[x], bucket[y], logs, epoch)
             if value > 0:
                 u[k], v[k], values[k] = x, y, value
                 k += 1
@@ -268,24 +292,38 @@ def all_ties(st):
 @njit(cache=True)
 def end_batch(st):
     """Free emptied slots, forget the journal, keep only those who still wait."""
-    for i in range(st.counters[TOUCHED]):
-        c = st.touched[i]
-        st.is_touched[c] = 0
-        if st.size[c] == 0:
-            st.free[st.counters[FREE]] = c
-            st.counters[FREE] += 1
-    st.counters[TOUCHED] = 0
-    for i in range(st.counters[CHANGED]):
-        st.listed[st.changed[i]] &= ~4
-    st.counters[CHANGED] = 0
+    counters, touched, is_touched, size, free = (
+        st.counters,
+        st.touched,
+        st.is_touched,
+        st.size,
+        st.free,
+    )
+    listed, changed, pending, member, queued = (
+        st.listed,
+        st.changed,
+        st.pending,
+        st.member,
+        st.queued,
+    )
+    for i in range(counters[TOUCHED]):
+        c = touched[i]
+        is_touched[c] = 0
+        if size[c] == 0:
+            free[counters[FREE]] = c
+            counters[FREE] += 1
+    counters[TOUCHED] = 0
+    for i in range(counters[CHANGED]):
+        listed[changed[i]] &= ~4
+    counters[CHANGED] = 0
     kept = 0
-    for i in range(st.counters[PENDING]):
-        x = st.pending[i]
-        if st.member[x, 0] < 0:
-            st.queued[x] = 0
-        if st.queued[x]:
-            st.pending[kept] = x
+    for i in range(counters[PENDING]):
+        x = pending[i]
+        if member[x, 0] < 0:
+            queued[x] = 0
+        if queued[x]:
+            pending[kept] = x
             kept += 1
         else:
-            st.listed[x] &= ~1
-    st.counters[PENDING] = kept
+            listed[x] &= ~1
+    counters[PENDING] = kept

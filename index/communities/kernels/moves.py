@@ -35,22 +35,31 @@ def gather(st, x, k, count):
 
     ``near[:count]`` lists the slots; returns its new length and the sum of the ties.
     """
-    low = st.start[x]
+    start, degree, neighbour, member, weight = (
+        st.start,
+        st.degree,
+        st.neighbour,
+        st.member,
+        st.weight,
+    )
+    bucket, logs, epoch, shared, near = st.bucket, st.logs, st.epoch, st.shared, st.near
+    counters = st.counters
+    low = start[x]
     total = np.int64(0)
-    for i in range(low, low + st.degree[x]):
-        y = st.neighbour[i]
-        c = st.member[y, k]
-        if c < 0 or (k > 0 and st.member[y, k - 1] != st.member[x, k - 1]):
+    for i in range(low, low + degree[x]):
+        y = neighbour[i]
+        c = member[y, k]
+        if c < 0 or (k > 0 and member[y, k - 1] != member[x, k - 1]):
             continue
-        value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
+        value = tie(weight[i], bucket[x], bucket[y], logs, epoch)
         if value == 0:
             continue
-        if st.shared[c] == 0:
-            st.near[count] = c
+        if shared[c] == 0:
+            near[count] = c
             count += 1
-        st.shared[c] += value
+        shared[c] += value
         total += value
-    st.counters[WORK] += st.degree[x]
+    counters[WORK] += degree[x]
     return count, total
 
 
@@ -61,45 +70,55 @@ def best_slot(st, own, total, count, whole):
     Gain of joining c: ties to c less ``total * sums[c] / whole`` (resolution 1). Of equal slots
     the lowest. Clears ``shared``.
     """
+    near, shared, sums = st.near, st.shared, st.sums
     margin = 1e-9 * (1.0 + total)
     best, chosen = -np.inf, -1
     for j in range(count):
-        c = st.near[j]
+        c = near[j]
         if c != own:
-            gain = st.shared[c] - total * (st.sums[c] / whole)
+            gain = shared[c] - total * (sums[c] / whole)
             if gain > best + margin or (gain > best - margin and c < chosen):
                 best = max(gain, best)
                 chosen = c
-        st.shared[c] = 0
+        shared[c] = 0
     return chosen, best
 
 
 @inner_njit
 def descend(st, x, k, path):
     """Complete the path of x below level k: at each level the child that suits it best."""
-    low = st.start[x]
+    start, children, degree, neighbour, member = (
+        st.start,
+        st.children,
+        st.degree,
+        st.neighbour,
+        st.member,
+    )
+    weight, bucket, logs, epoch, shared = st.weight, st.bucket, st.logs, st.epoch, st.shared
+    near, inner, counters = st.near, st.inner, st.counters
+    low = start[x]
     for j in range(k + 1, DEPTH):
         above = path[j - 1]
         path[j] = -1
-        if st.children[above] == 0:
+        if children[above] == 0:
             return
         count, total = 0, np.int64(0)
-        for i in range(low, low + st.degree[x]):
-            y = st.neighbour[i]
-            c = st.member[y, j]
-            if c < 0 or st.member[y, j - 1] != above:
+        for i in range(low, low + degree[x]):
+            y = neighbour[i]
+            c = member[y, j]
+            if c < 0 or member[y, j - 1] != above:
                 continue
-            value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
+            value = tie(weight[i], bucket[x], bucket[y], logs, epoch)
             if value == 0:
                 continue
-            if st.shared[c] == 0:
-                st.near[count] = c
+            if shared[c] == 0:
+                near[count] = c
                 count += 1
-            st.shared[c] += value
+            shared[c] += value
             total += value
-        whole = max(st.inner[above], np.int64(1))
+        whole = max(inner[above], np.int64(1))
         path[j], _ = best_slot(st, -1, total, count, whole)
-        st.counters[WORK] += st.degree[x]
+        counters[WORK] += degree[x]
 
 
 @inner_njit
@@ -116,54 +135,72 @@ def start_ring(st, k):
 @inner_njit
 def loosen(st, x, first):
     """Before x leaves its place from a level on: who may be cut off, who may want to follow."""
+    member, listed, start, degree, neighbour = (
+        st.member,
+        st.listed,
+        st.start,
+        st.degree,
+        st.neighbour,
+    )
+    weight, bucket, logs, epoch, slack = st.weight, st.bucket, st.logs, st.epoch, st.slack
+    queued, pending, counters, seeds = st.queued, st.pending, st.counters, st.seeds
     last = first
-    while last + 1 < DEPTH and st.member[x, last + 1] >= 0:
+    while last + 1 < DEPTH and member[x, last + 1] >= 0:
         last += 1
-    alone = not st.listed[x] & 2
+    alone = not listed[x] & 2
     seen, only = 0, -1
-    low = st.start[x]
-    for i in range(low, low + st.degree[x]):
-        y = st.neighbour[i]
-        if st.member[y, first] != st.member[x, first]:
+    low = start[x]
+    for i in range(low, low + degree[x]):
+        y = neighbour[i]
+        if member[y, first] != member[x, first]:
             continue
-        value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
+        value = tie(weight[i], bucket[x], bucket[y], logs, epoch)
         if value == 0:
             continue
         for k in range(first, last + 1):
-            if st.member[y, k] != st.member[x, k]:
+            if member[y, k] != member[x, k]:
                 break
             # Less here, and as much more where x goes.
-            weaken(st.slack, st.queued, st.listed, st.pending, st.counters, y, k, 2 * value)
-        if st.member[y, last] != st.member[x, last]:
+            weaken(slack, queued, listed, pending, counters, y, k, 2 * value)
+        if member[y, last] != member[x, last]:
             continue
         seen += 1
         if seen == 1 and alone:
             only = y  # x hangs on one other alone: taking it away breaks nothing
             continue
         if only >= 0:
-            soil(st.listed, st.seeds, st.counters, only)
+            soil(listed, seeds, counters, only)
             only = -1
-        soil(st.listed, st.seeds, st.counters, y)
-    st.counters[WORK] += st.degree[x]
+        soil(listed, seeds, counters, y)
+    counters[WORK] += degree[x]
 
 
 @inner_njit
 def follow(st, x, k, left, to):
     """The slot ``to`` of x now suits its neighbours elsewhere better (those in ``left`` know)."""
-    low = st.start[x]
-    for i in range(low, low + st.degree[x]):
-        y = st.neighbour[i]
-        c = st.member[y, k]
+    start, degree, neighbour, member, weight = (
+        st.start,
+        st.degree,
+        st.neighbour,
+        st.member,
+        st.weight,
+    )
+    bucket, logs, epoch, slack, queued = st.bucket, st.logs, st.epoch, st.slack, st.queued
+    listed, pending, counters = st.listed, st.pending, st.counters
+    low = start[x]
+    for i in range(low, low + degree[x]):
+        y = neighbour[i]
+        c = member[y, k]
         if c < 0 or c == left:
             continue
         if c == to:
             continue
-        if k > 0 and st.member[y, k - 1] != st.member[x, k - 1]:
+        if k > 0 and member[y, k - 1] != member[x, k - 1]:
             continue
-        value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
+        value = tie(weight[i], bucket[x], bucket[y], logs, epoch)
         if value > 0:
-            weaken(st.slack, st.queued, st.listed, st.pending, st.counters, y, k, value)
-    st.counters[WORK] += st.degree[x]
+            weaken(slack, queued, listed, pending, counters, y, k, value)
+    counters[WORK] += degree[x]
 
 
 @inner_njit
@@ -253,33 +290,35 @@ def better_home(st, unit, k, stick):
 
     The gain is that of ``best_slot``, with all the unit's ties.
     """
-    own = st.member[st.head[unit], k]
-    above = st.parent[own]
-    whole = st.inner[above]
-    if whole == 0 or st.counters[FREE] == 0:
+    member, head, parent, inner, counters = st.member, st.head, st.parent, st.inner, st.counters
+    sums, bonds, level, bond = st.sums, st.bonds, st.level, st.bond
+    own = member[head[unit], k]
+    above = parent[own]
+    whole = inner[above]
+    if whole == 0 or counters[FREE] == 0:
         return -1
-    total = st.sums[unit]
+    total = sums[unit]
     if own != unit:
-        e = st.bonds[unit]
+        e = bonds[unit]
         while e >= 0:
-            if st.level[st.bond[e, KEY] & 0xFFFFFFFF] == k:
-                total += st.bond[e, VALUE]
-            e = st.bond[e, NEXT]
+            if level[bond[e, KEY] & 0xFFFFFFFF] == k:
+                total += bond[e, VALUE]
+            e = bond[e, NEXT]
     margin = 1e-9 * (1.0 + total)
     best, to = -np.inf, -1
-    e = st.bonds[unit]
+    e = bonds[unit]
     while e >= 0:
-        c = st.bond[e, KEY] & 0xFFFFFFFF
-        if st.level[c] == k:
-            gain = st.bond[e, VALUE] - total * (st.sums[c] / whole)
+        c = bond[e, KEY] & 0xFFFFFFFF
+        if level[c] == k:
+            gain = bond[e, VALUE] - total * (sums[c] / whole)
             if gain > best + margin or (gain > best - margin and c < to):
                 best = max(gain, best)
                 to = c
-        st.counters[WORK] += 1
-        e = st.bond[e, NEXT]
+        counters[WORK] += 1
+        e = bond[e, NEXT]
     stay = 0.0
     if own != unit:
-        stay = (st.sums[unit] - st.inner[unit]) - total * ((st.sums[own] - total) / whole)
+        stay = (sums[unit] - inner[unit]) - total * ((sums[own] - total) / whole)
     margin = stick * total + 1e-9
     if own != unit and best < 0.0:  # a part that does better as a community of its own
         return take_slot(st, k, above) if stay < -margin else -1

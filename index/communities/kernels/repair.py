@@ -62,30 +62,33 @@ def spread(st, x, k, own, root, waiting, tail):
     The row of a hub is not scanned: the members are looked up in it. So a search costs at most
     in proportion to the square of the community's size, whatever its members' degrees.
     """
-    c = st.member[x, k]
+    member, start, degree, size, head = st.member, st.start, st.degree, st.size, st.head
+    neighbour, weight, bucket, logs, epoch = st.neighbour, st.weight, st.bucket, st.logs, st.epoch
+    mark, ring, after, counters = st.mark, st.ring, st.after, st.counters
+    c = member[x, k]
     unions = 0
-    low, end = st.start[x], st.start[x] + st.degree[x]
-    if st.degree[x] > HUB * st.size[c]:
-        y = st.head[c]
+    low, end = start[x], start[x] + degree[x]
+    if degree[x] > HUB * size[c]:
+        y = head[c]
         while y >= 0:
-            i = lower_bound(low, end, y, st.neighbour)
-            if i < end and st.neighbour[i] == y:
-                value = tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
+            i = lower_bound(low, end, y, neighbour)
+            if i < end and neighbour[i] == y:
+                value = tie(weight[i], bucket[x], bucket[y], logs, epoch)
                 if value > 0:
-                    tail, more, own = meet(st.mark, st.ring, root, waiting, y, own, tail)
+                    tail, more, own = meet(mark, ring, root, waiting, y, own, tail)
                     unions += more
-            y = st.after[y, k]
-        st.counters[WORK] += HUB * st.size[c]
+            y = after[y, k]
+        counters[WORK] += HUB * size[c]
     else:
         for i in range(low, end):
-            y = st.neighbour[i]
-            if st.member[y, k] != c:
+            y = neighbour[i]
+            if member[y, k] != c:
                 continue
-            if tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch) == 0:
+            if tie(weight[i], bucket[x], bucket[y], logs, epoch) == 0:
                 continue
-            tail, more, own = meet(st.mark, st.ring, root, waiting, y, own, tail)
+            tail, more, own = meet(mark, ring, root, waiting, y, own, tail)
             unions += more
-        st.counters[WORK] += st.degree[x]
+        counters[WORK] += degree[x]
     waiting[own] -= 1
     return tail, unions, own
 
@@ -188,31 +191,33 @@ def cut_off(st, k, c, tail, kept, root):
 @inner_njit
 def parts_of(st, c, order, label):
     """Number the parts of a community's children; ``order`` lists them part by part."""
+    child_of, shared, bonds, bond, level = st.child, st.shared, st.bonds, st.bond, st.level
+    parent, counters, next_child = st.parent, st.counters, st.next_child
     found, parts = 0, 0
-    child = st.child[c]
+    child = child_of[c]
     while child >= 0:
-        if st.shared[child] == 0:
+        if shared[child] == 0:
             parts += 1
             head = found
-            st.shared[child] = parts
+            shared[child] = parts
             order[found] = child
             found += 1
             while head < found:
                 a = order[head]
                 head += 1
-                e = st.bonds[a]
+                e = bonds[a]
                 while e >= 0:
-                    b = st.bond[e, KEY] & 0xFFFFFFFF
-                    if st.level[b] == st.level[a] and st.parent[b] == c and st.shared[b] == 0:
-                        st.shared[b] = parts
+                    b = bond[e, KEY] & 0xFFFFFFFF
+                    if level[b] == level[a] and parent[b] == c and shared[b] == 0:
+                        shared[b] = parts
                         order[found] = b
                         found += 1
-                    st.counters[WORK] += 1
-                    e = st.bond[e, NEXT]
-        child = st.next_child[child]
+                    counters[WORK] += 1
+                    e = bond[e, NEXT]
+        child = next_child[child]
     for i in range(found):
-        label[i] = st.shared[order[i]] - 1
-        st.shared[order[i]] = 0
+        label[i] = shared[order[i]] - 1
+        shared[order[i]] = 0
     return parts
 
 
@@ -282,27 +287,29 @@ def mend_torn(st):
 @njit(cache=True)
 def subgraph(st, members):
     """The ties among some concepts, as compressed sparse rows (int64, int32, float64)."""
+    mark, degree, start, neighbour, weight = st.mark, st.degree, st.start, st.neighbour, st.weight
+    bucket, logs, epoch, counters = st.bucket, st.logs, st.epoch, st.counters
     for i in range(len(members)):
-        st.mark[members[i]] = i + 1
+        mark[members[i]] = i + 1
     offsets = np.zeros(len(members) + 1, np.int64)
     total = 0
     for i in range(len(members)):
-        total += st.degree[members[i]]
+        total += degree[members[i]]
     columns, values = np.empty(total, np.int32), np.empty(total, np.float64)
     k = 0
     for i in range(len(members)):
         x = members[i]
-        for e in range(st.start[x], st.start[x] + st.degree[x]):
-            y = st.neighbour[e]
-            if st.mark[y] == 0:
+        for e in range(start[x], start[x] + degree[x]):
+            y = neighbour[e]
+            if mark[y] == 0:
                 continue
-            value = tie(st.weight[e], st.bucket[x], st.bucket[y], st.logs, st.epoch)
+            value = tie(weight[e], bucket[x], bucket[y], logs, epoch)
             if value > 0:
-                columns[k] = st.mark[y] - 1
+                columns[k] = mark[y] - 1
                 values[k] = value
                 k += 1
         offsets[i + 1] = k
-        st.counters[WORK] += st.degree[x]
+        counters[WORK] += degree[x]
     for i in range(len(members)):
-        st.mark[members[i]] = 0
+        mark[members[i]] = 0
     return offsets, columns[:k].copy(), values[:k].copy()
