@@ -71,6 +71,41 @@ class DocumentChange:
     concepts: Int32Array
 
 
+@dataclass(frozen=True, slots=True)
+class LineageRow:
+    """One event: birth, death, split (``community`` came out of ``related``) or merge (into it).
+
+    ``shared`` counts concepts in common; for a birth or a death those of the community.
+    """
+
+    generation: int
+    kind: str
+    community: int
+    related: int
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityLineage:
+    """A community's line of descent. ``size``: concepts now, or when last counted before it died.
+
+    ``born`` and ``died`` are generations, ``died`` None while it lives. ``came_from``: the
+    communities that it was split from, nearest first; ``became``: those that it went into.
+    ``events``: those that name it, newest first; ``more``: there are older ones.
+    """
+
+    id: int
+    level: int
+    parent: int
+    size: int
+    born: int
+    died: int | None
+    came_from: tuple[int, ...]
+    became: tuple[int, ...]
+    events: tuple[LineageRow, ...]
+    more: bool
+
+
 class View(Protocol):
     """What a query reads. All results are of ``snapshot.generation``.
 
@@ -130,6 +165,9 @@ class View(Protocol):
 
     def was_deleted(self, document_id: str) -> bool:
         """Whether a tombstone stands for the id."""
+
+    def lineage(self, community: int, limit: int) -> CommunityLineage | None:
+        """What became of a community, dead or alive; None where no such id was ever given."""
 
     def checksum(self, generation: int) -> str | None:
         """Checksum of a generation's row in hexadecimal; None where it is not kept, "" for 0."""

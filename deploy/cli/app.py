@@ -7,6 +7,7 @@ import typer
 
 from deploy.cli import (
     demo,
+    descent,
     evaluating,
     exporting,
     feeding,
@@ -35,6 +36,7 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         reading.ask,
         reading.new,
         trending.trends,
+        descent.lineage,
         reading.status,
         exporting.export,
         evaluating.evaluate,

@@ -11,6 +11,7 @@ import numpy as np
 from index.communities.adopt import Adoption, changed_communities
 from index.communities.following import HierarchyChange, following
 from index.communities.hierarchy import Hierarchy
+from index.store import lineage
 from index.types import Int64Array
 
 
@@ -28,6 +29,7 @@ def write(
     for adoption in adoptions:
         changed |= _write_step(connection, before, adoption, generation)
         before = adoption.hierarchy
+    lineage.prune(connection, generation)
     return changed
 
 

@@ -8,6 +8,7 @@ _STEPS = {
         ALTER TABLE membership ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
         CREATE INDEX communities_changed ON communities (changed);
         CREATE INDEX membership_changed ON membership (changed);
+        CREATE INDEX lineage_related ON lineage (related, generation);
         CREATE INDEX changes_generation ON changes (generation);
     """,
 }

@@ -11,6 +11,7 @@ from index.analysis.scripts import spread
 from index.change_log import ChangeColumns
 from index.errors import SnapshotRetiredError
 from index.snapshot import Snapshot
+from index.store import lineage
 from index.store.change_log import ChangeLog
 from index.store.rows import chunk_id, int32_array
 from index.types import (
@@ -21,7 +22,7 @@ from index.types import (
     Millis,
     Scalar,
 )
-from index.view import DocumentChange, StoredChunk, StoredDocument
+from index.view import CommunityLineage, DocumentChange, StoredChunk, StoredDocument
 
 TITLE_WEIGHT = 2.0
 """BM25 weight of a match in the title against one in the text; ours, see the search benchmark."""
@@ -204,6 +205,11 @@ class StoreView:
     def change_columns(self, since: Millis) -> ChangeColumns:
         """See ``View.change_columns``."""
         return self._changes.columns(self._rows, self.snapshot.generation, since)
+
+    def lineage(self, community: int, limit: int) -> CommunityLineage | None:
+        """See ``View.lineage``."""
+        self._rows("SELECT 1")  # refuses where the view was retired
+        return lineage.read(self._connection, community, limit)
 
     def was_deleted(self, document_id: str) -> bool:
         """See ``View.was_deleted``."""

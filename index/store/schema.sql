@@ -159,3 +159,4 @@ CREATE TABLE lineage (
     shared INTEGER NOT NULL            -- concepts in common, or the size
 );
 CREATE INDEX lineage_community ON lineage (community, generation);
+CREATE INDEX lineage_related ON lineage (related, generation);

@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from query.service import ask, documents, news, operations, problems, reading, trends
+from query.service import ask, documents, lineage, news, operations, problems, reading, trends
 from query.service.edge import Edge
 from query.service.page import page_router
 from query.service.searches import Searches
@@ -42,7 +42,7 @@ def application() -> FastAPI:
         openapi_url=None,
         lifespan=_lifespan,
     )
-    for module in (ask, documents, news, trends, operations):
+    for module in (ask, documents, lineage, news, trends, operations):
         app.include_router(module.router)
     problems.install(app)
     reading.install(app)

@@ -25,6 +25,7 @@ COMMANDS = [
     "ask",
     "new",
     "trends",
+    "lineage",
     "status",
     "export",
     "verify",

@@ -16,7 +16,7 @@ from index.communities.fullrun import GroupingSettings, full_run
 from index.communities.pruning import CountArrays, PruningSettings
 from index.counts.delta import chunk_delta
 from index.errors import NegativeCountError, StoreError
-from index.store import communities, generations, meta
+from index.store import communities, generations, lineage, meta
 from index.store.connection import STORE_NAME, open_readonly
 from index.store.follower import Follower
 from index.verify import verify
@@ -133,7 +133,7 @@ STEPS = {
     "communities": (communities, "write"),
     "positions": (meta, "write_positions"),
     "generation": (generations, "insert"),
-    "hierarchy": (DynamicCommunities, "settle"),
+    "hierarchy": (DynamicCommunities, "_name"),
 }
 
 
@@ -197,10 +197,10 @@ def test_a_hundred_deletions_in_one_batch_are_one_update(tmp_path):
     writer, feed = started(tmp_path)
     commit(writer, [feed.upsert(f"x{i}", f"oil word{i % 7} ship") for i in range(100)])
     steps = []
-    real = DynamicCommunities.settle
+    real = DynamicCommunities.apply
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            DynamicCommunities, "settle", lambda self, *a: (steps.append(1), real(self, *a))[1]
+            DynamicCommunities, "apply", lambda self, *a: (steps.append(1), real(self, *a))[1]
         )
         report = commit(writer, [feed.delete(f"x{i}") for i in range(100)])
     assert len(steps) == 1
@@ -278,3 +278,63 @@ def test_verify_notices_a_member_in_the_wrong_community(tmp_path):
     connection.close()
     broken = {check.name for check in verify(tmp_path).checks if not check.ok}
     assert broken & {"communities", "communities connected"}
+
+
+def test_what_became_of_a_community_and_where_it_came_from_can_be_asked(tmp_path):
+    writer, feed = started(tmp_path)
+    with writer.pin() as view:
+        first = view.lineage(1, 10)
+    assert (first.born, first.died, [e.kind for e in first.events]) == (2, None, ["birth"])
+    commit(writer, [feed.delete(f"d{i}") for i in range(4)])
+    with writer.pin() as view:
+        gone = view.lineage(1, 10)
+        assert view.lineage(4711, 10) is None
+        assert view.lineage(1, 1).more
+    assert gone.died == 3
+    assert [e.kind for e in gone.events] == ["death", "birth"]
+    assert gone.became == ()
+    writer.close()
+
+
+def test_lines_of_descent_are_followed_through_splits_and_merges(tmp_path):
+    writer, _ = started(tmp_path)
+    store = sqlite3.connect(tmp_path / STORE_NAME)
+    store.executemany(
+        "INSERT INTO lineage VALUES (?, ?, ?, ?, ?)",
+        [
+            (5, "split", 2, 1, 3),
+            (6, "merge", 1, 7, 4),
+            (8, "merge", 7, 9, 4),
+            (9, "death", 9, 0, 2),
+        ],
+    )
+    store.commit()
+    store.close()
+    with writer.pin() as view:
+        assert view.lineage(2, 10).came_from == (1,)
+        told = view.lineage(1, 10)
+    assert told.became == (7, 9)
+    assert [(e.kind, e.community) for e in told.events] == [
+        ("merge", 1),
+        ("split", 2),
+        ("birth", 1),
+    ]
+    writer.close()
+
+
+def test_lineage_is_bounded_and_forgets_the_oldest_with_those_who_died_before(tmp_path):
+    writer, feed = started(tmp_path)
+    commit(writer, [feed.delete(f"d{i}") for i in range(4)])
+    store = sqlite3.connect(tmp_path / STORE_NAME)
+    store.executemany(
+        "INSERT INTO lineage VALUES (70, 'birth', ?, 0, 3)", [(n,) for n in range(100, 105)]
+    )
+    store.execute("UPDATE generations SET id = id + 60")
+    lineage.prune(store, 63, kept=5)
+    assert store.execute("SELECT count(*) FROM lineage").fetchone()[0] > 5, "acts in few"
+    lineage.prune(store, 64, kept=5)
+    assert store.execute("SELECT count(*) FROM lineage").fetchone()[0] == 5
+    assert store.execute("SELECT count(*) FROM communities").fetchone()[0] == 0
+    store.commit()
+    store.close()
+    writer.close()

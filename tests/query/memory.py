@@ -263,6 +263,9 @@ class MemoryView:
             for c in self.recorded
         )
 
+    def lineage(self, community, limit):
+        return None
+
     def was_deleted(self, document_id):
         return document_id in self.tombstones
 

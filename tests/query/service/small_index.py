@@ -11,7 +11,7 @@ from index.communities.hierarchy import Hierarchy
 from index.segment import Segment
 from index.snapshot import Head, Labels, Snapshot, Totals
 from index.types import ConceptKey, ConceptKind, Millis
-from index.view import DocumentChange, StoredChunk, StoredDocument
+from index.view import CommunityLineage, DocumentChange, LineageRow, StoredChunk, StoredDocument
 from index.vocabulary import Vocabulary
 
 NOW = Millis(1_772_000_000_000)
@@ -208,6 +208,17 @@ class FakeIndex:
         return columns_of(
             (c.generation, c.document_id, c.kind, c.observed_at, c.event_at, c.source, _named(c))
             for c in self.withdrawn
+        )
+
+    def lineage(self, community: int, limit: int) -> CommunityLineage | None:
+        hierarchy = self.snapshot.hierarchy
+        if not hierarchy.has(community):
+            return None
+        level, parent = hierarchy.level_of(community), hierarchy.parent_of(community)
+        size = hierarchy.size_of(community)
+        birth = LineageRow(1, "birth", community, 0, size)
+        return CommunityLineage(
+            community, level, parent, size, 1, None, (), (), (birth,)[:limit], more=False
         )
 
     def was_deleted(self, document_id: str) -> bool:
