@@ -54,6 +54,15 @@ class Metrics:
         self.concepts_moved = self._counter(
             "concepts_moved", "Concepts that changed their community."
         )
+        self.ties_scanned = self._counter(
+            "community_ties_scanned", "Ties looked at to keep the communities."
+        )
+        self.community_changes = self._counter(
+            "community_changes", "Communities cut apart, split, made whole again.", "change"
+        )
+        self.concepts_waiting = self._gauge(
+            "concepts_waiting", "Concepts that wait for a move, for want of work allowed."
+        )
         self.requests = self._counter("requests", "HTTP requests.", "method", "route", "status")
         self.request = self._histogram("request_seconds", "Time of a request.", FAST, "route")
         self.searches = self._counter("searches", "Searches.", "mode", "outcome", "stopped")

@@ -97,6 +97,7 @@ class Telemetry:
         metrics.chunks_retracted.inc(generation.chunks_retracted)
         metrics.pairs_changed.inc(generation.pairs_changed)
         metrics.commit.observe(generation.seconds)
+        self._grouped(generation)
         for stage, seconds in (
             ("waited", report.waited),
             ("analyzed", report.analyzed),
@@ -113,6 +114,7 @@ class Telemetry:
             chunks_added=generation.chunks_added,
             chunks_retracted=generation.chunks_retracted,
             documents=generation.documents,
+            **_work(generation),
             waited=round(report.waited, 4),
             analyzed=round(report.analyzed, 4),
             committed=round(report.committed, 4),
@@ -123,14 +125,23 @@ class Telemetry:
     def _communities(self, report: GenerationReport) -> None:
         self.metrics.generations.inc()
         self.metrics.community_runs.inc()
-        self.metrics.concepts_moved.inc(report.concepts_moved)
         self.metrics.commit.observe(report.seconds)
+        self._grouped(report)
         self._log.info(
             "communities",
             generation=report.generation,
-            concepts_moved=report.concepts_moved,
+            **(_work(report) or {"concepts_moved": report.concepts_moved}),
             seconds=round(report.seconds, 4),
         )
+
+    def _grouped(self, report: GenerationReport) -> None:
+        """Count what the communities cost and what became of them."""
+        metrics, work = self.metrics, report.work
+        metrics.concepts_moved.inc(report.concepts_moved)
+        metrics.ties_scanned.inc(work.scanned)
+        for change, count in _changes(report).items():
+            metrics.community_changes.labels(change).inc(count)
+        metrics.concepts_waiting.set(work.carried)
 
     def _search(self, report: SearchReport) -> None:
         metrics = self.metrics
@@ -231,3 +242,21 @@ class Telemetry:
 
 def _counts(outcomes: Mapping[Any, int]) -> dict[str, int]:
     return {outcome.value: count for outcome, count in outcomes.items() if count}
+
+
+def _changes(report: GenerationReport) -> dict[str, int]:
+    work = report.work
+    return {"cut": work.cut, "split": work.split, "merged": work.merged_back}
+
+
+def _work(report: GenerationReport) -> dict[str, int]:
+    """What the communities did, for a line of log; nothing where they stood still."""
+    if not report.work.scanned:
+        return {}
+    return {
+        "concepts_moved": report.concepts_moved,
+        "ties_scanned": report.work.scanned,
+        "moves": report.work.moves,
+        **_changes(report),
+        "carried": report.work.carried,
+    }

@@ -4,6 +4,7 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from deploy.telemetry import logs
 from deploy.telemetry.metrics import Metrics
 from deploy.telemetry.observe import Telemetry
 from index.admission import DocumentOutcome
+from index.communities.dynamic import Work
 from index.report import GenerationReport
 from index.types import Millis
 from query.service.service import RequestReport, SearchReport
@@ -95,6 +97,19 @@ def test_an_adoption_of_communities_is_counted_apart_from_batches(lines: io.Stri
     assert told(lines)[0]["event"] == "communities"
     assert value(metrics, "concepts_moved_total") == 12
     assert value(metrics, "documents_total", outcome="inserted") is None
+
+
+def test_what_the_communities_cost_stands_in_the_line_of_a_batch(lines: io.StringIO) -> None:
+    metrics = Metrics()
+    work = Work(ties_changed=9, scanned=400, moves=7, cut=1, split=2, merged_back=3, carried=4)
+    generation = replace(BATCH.generation, work=work, concepts_moved=5)
+    Telemetry(metrics).observe(replace(BATCH, generation=generation))
+    line = told(lines)[0]
+    kept = ("concepts_moved", "ties_scanned", "moves", "cut", "split", "merged", "carried")
+    assert [line[name] for name in kept] == [5, 400, 7, 1, 2, 3, 4]
+    assert value(metrics, "community_ties_scanned_total") == 400
+    assert value(metrics, "community_changes_total", change="split") == 2
+    assert value(metrics, "concepts_waiting") == 4
 
 
 def test_a_search_is_counted_by_how_it_ended(lines: io.StringIO) -> None:
