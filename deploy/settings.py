@@ -218,13 +218,31 @@ class Settings(BaseSettings):
     )
 
     communities_every: float = _setting(
-        "Communities", 2.0, "Least time between two runs that find communities.", "seconds", gt=0
+        "Communities",
+        2.0,
+        "Least time between two runs that find all communities anew; between, they follow.",
+        "seconds",
+        gt=0,
     )
     communities_share: float = _setting(
         "Communities",
         0.04,
         "Share of the time that these runs may take while documents arrive.",
         gt=0,
+        le=1,
+    )
+    communities_drift: float = _setting(
+        "Communities",
+        0.1,
+        "Share of all co-occurrences that must have changed before communities are found anew.",
+        gt=0,
+        le=1,
+    )
+    communities_margin: float = _setting(
+        "Communities",
+        0.01,
+        "Share by which communities found anew must be better (modularity of C0) to be adopted.",
+        ge=0,
         le=1,
     )
     community_size: int = _setting(

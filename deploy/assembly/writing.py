@@ -91,6 +91,8 @@ def grouping(settings: Settings) -> GroupingSettings:
     return GroupingSettings(
         interval=settings.communities_every,
         share=settings.communities_share,
+        drift=settings.communities_drift,
+        margin=settings.communities_margin,
         max_size=settings.community_size,
         seed=settings.seed,
     )
