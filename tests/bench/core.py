@@ -156,12 +156,13 @@ def replay(stories: Prepared) -> list[Row]:
     counts = Counts()
     counts.reserve(stories.concept_count)
     days = np.unique(stories.days)
-    first = _between(stories, int(days[0]), int(days[_WINDOW_DAYS]))
-    counts.apply(chunk_delta(first, []))
+    low = int(days[0])
+    counts.apply(chunk_delta(_between(stories, low, int(days[_WINDOW_DAYS])), []))
     live = begun(counts)
     ratios, kept = [], []
     for day in days[_WINDOW_DAYS:].tolist():
-        gone = _between(stories, day - _WINDOW_DAYS, day - _WINDOW_DAYS + 1)
+        gone = _between(stories, low, max(low, day - _WINDOW_DAYS))
+        low = max(low, day - _WINDOW_DAYS)
         delta = chunk_delta(_between(stories, day, day + 1), gone)
         kept.append(_kept(live, delta)[1])
         if live.settle()[1].carried == 0:

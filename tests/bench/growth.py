@@ -53,8 +53,12 @@ def plot(lines: dict[str, Points]) -> str:
     for colour, (name, points) in zip(_COLOURS, lines.items(), strict=True):
         path = " ".join(f"{x.at(a):.1f},{y.at(b):.1f}" for a, b in points)
         body.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        end = points[-1]
-        body.append(_text(x.at(end[0]) + 8, y.at(end[1]) + 4, name, 12, fill=colour))
+    ends = {name: y.at(points[-1][1]) for name, points in lines.items()}
+    below = float(_TOP)
+    for name in sorted(ends, key=lambda name: ends[name]):
+        below = max(ends[name] + 4, below + 15)  # labels of lines that end together do not overlap
+        colour = dict(zip(lines, _COLOURS, strict=False))[name]
+        body.append(_text(x.at(lines[name][-1][0]) + 8, below, name, 12, fill=colour))
     size = f'width="{_LEFT + _WIDTH + 170}" height="{_TOP + _HEIGHT + 40}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">'
     return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', *body, "</svg>\n"])
