@@ -50,7 +50,7 @@ def plot(lines: dict[str, Points]) -> str:
     body += [_grid(_LEFT, at, _LEFT + _WIDTH, at) for _, at in y.ticks()]
     body += [_text(at, _TOP + _HEIGHT + 18, f"{v:,.0f}", 11, "middle") for v, at in x.ticks()]
     body += [_text(_LEFT - 8, at + 4, f"{v:g} s", 11, "end") for v, at in y.ticks()]
-    for colour, (name, points) in zip(_COLOURS, lines.items(), strict=True):
+    for colour, points in zip(_COLOURS, lines.values(), strict=True):
         path = " ".join(f"{x.at(a):.1f},{y.at(b):.1f}" for a, b in points)
         body.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
     ends = {name: y.at(points[-1][1]) for name, points in lines.items()}
