@@ -25,6 +25,7 @@ from deploy.telemetry.metrics import Metrics
 from deploy.telemetry.observe import Telemetry
 from index.report import GenerationReport
 from index.store.follower import Follower
+from query.graph import GraphCache
 from query.service.server import ServerThread
 from stream.consumer import BatchReport
 
@@ -85,6 +86,7 @@ def embedded(
         stack.enter_context(outbox.publishing(settings, telemetry.observe))
         stack.enter_context(_marking(settings, origin, ingestion, telemetry))
         stack.enter_context(_watched(settings, ingestion, telemetry))
+        stack.enter_context(_preparing(running, ingestion, engine.graphs, telemetry))
         stack.enter_context(_consuming(running, ingestion, telemetry))
         if polls:
             stack.enter_context(_polling(running, settings, telemetry))
@@ -113,7 +115,7 @@ def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
         app = answering.application(settings, follower, engine, status, telemetry)
         url = stack.enter_context(_served(settings, app, "serve"))
         running = Running(url, stop)
-        stack.enter_context(_following(running, follower, telemetry))
+        stack.enter_context(_following(running, follower, engine.graphs, telemetry))
         yield running
 
 
@@ -275,12 +277,29 @@ def _polling(running: Running, settings: Settings, telemetry: Telemetry) -> Iter
 
 
 @contextmanager
-def _following(running: Running, follower: Follower, telemetry: Telemetry) -> Iterator[None]:
-    """Keep a follower's newest snapshot at hand, so that no question waits for it."""
+def _preparing(
+    running: Running, ingestion: Ingestion, graphs: GraphCache, telemetry: Telemetry
+) -> Iterator[None]:
+    """Make new snapshots ready for questions while some are asked, so that none waits for it."""
+
+    def work() -> None:
+        while not running.stop.wait(FOLLOW_EVERY):
+            graphs.prepare(ingestion.writer.latest())
+
+    with _thread("graphs", work, running, telemetry):
+        yield
+
+
+@contextmanager
+def _following(
+    running: Running, follower: Follower, graphs: GraphCache, telemetry: Telemetry
+) -> Iterator[None]:
+    """Keep a follower's newest snapshot at hand and ready, so that no question waits for it."""
 
     def work() -> None:
         while not running.stop.wait(FOLLOW_EVERY):
             follower.refresh()
+            graphs.prepare(follower.latest())
 
     with _thread("follower", work, running, telemetry):
         yield

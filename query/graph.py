@@ -1,8 +1,10 @@
 """The chunk-concept graph of one snapshot as the ranking needs it: matrices and their weights."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from threading import Lock
 
 import numpy as np
@@ -13,6 +15,9 @@ from index.snapshot import Snapshot
 from index.types import BoolArray, Float32Array, Int32Array, Int64Array
 from query.edges import Edges, edges
 from query.homes import Branches, Lists, Placed, homes, placed
+
+_LATELY = 30.0
+"""Seconds after a question for which new snapshots are made ready ahead of the next."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +188,19 @@ class SearchGraph:
     def _placed(self) -> dict[int, Placed]:
         return {}
 
+    def prepare_like(self, other: "SearchGraph") -> None:
+        """Work out whatever the other one has worked out."""
+        for title, hubs in list(other._walked):  # noqa: SLF001  of the same class
+            self.walked(title, hubs)
+        for title in list(other._leaving):  # noqa: SLF001
+            self.leaving(title)
+        for level in list(other._homes):  # noqa: SLF001
+            self.home(level)
+        for level in list(other._placed):  # noqa: SLF001
+            self.placed(level)
+        for name in list(vars(other)):
+            getattr(self, name)
+
     def _affinity_at(self, level: int) -> tuple[Int64Array, Float32Array]:
         root = self.snapshot.hierarchy.ROOT
         used = self.idf * np.log1p(self.chunk_degree)
@@ -226,17 +244,40 @@ def inverse(weights: Float32Array) -> Float32Array:
 class GraphCache:
     """The graphs of the newest snapshots that were asked for; safe across threads."""
 
-    def __init__(self, keep: int = 2) -> None:
+    def __init__(self, keep: int = 2, clock: Callable[[], float] = time.monotonic) -> None:
         self._keep = keep
+        self._clock = clock
         self._lock = Lock()
         self._graphs: list[SearchGraph] = []
+        self._asked = -inf
 
     def of(self, snapshot: Snapshot) -> SearchGraph:
         """The graph of a snapshot, made at first use."""
         with self._lock:
+            self._asked = self._clock()
             for graph in self._graphs:
                 if graph.snapshot is snapshot:
                     return graph
-            graph = SearchGraph(snapshot)
-            self._graphs = [graph, *self._graphs][: self._keep]
-            return graph
+            return self._kept(SearchGraph(snapshot))
+
+    def prepare(self, snapshot: Snapshot) -> bool:
+        """Make a graph ahead of its first question, with all that the one before was asked for.
+
+        Does nothing, and returns False, where it is there already or nobody has asked lately: a
+        stream makes a snapshot a second, and most are never asked for anything.
+        """
+        with self._lock:
+            before = self._graphs[0] if self._graphs else None
+            idle = self._clock() - self._asked > _LATELY
+        if before is None or idle or before.snapshot is snapshot:
+            return False
+        graph = SearchGraph(snapshot)
+        graph.prepare_like(before)
+        with self._lock:
+            if not any(one.snapshot is snapshot for one in self._graphs):
+                self._kept(graph)
+        return True
+
+    def _kept(self, graph: SearchGraph) -> SearchGraph:
+        self._graphs = [graph, *self._graphs][: self._keep]
+        return graph
