@@ -30,7 +30,7 @@ from index.counts.recount import counts_of
 from index.report import GenerationReport
 from index.snapshot import Change, Head, Snapshot
 from index.store import communities, documents, generations, meta
-from index.store.connection import open_writable, store_path, translated
+from index.store.connection import give_back, open_writable, store_path, translated
 from index.store.fence import Fence
 from index.store.generations import Generation
 from index.store.load import Names, whole_snapshot
@@ -42,6 +42,9 @@ from index.types import Analysis, Arrival, Delta, Int64Array, Millis, Rejected
 
 Clock = Callable[[], float]
 """Seconds since 1970."""
+
+_TIDIED_EVERY = 64
+"""Generations after which the store is tidied: too seldom to cost anything."""
 
 _NO_SLOTS = np.zeros(0, np.int64)
 
@@ -167,6 +170,9 @@ class Writer:
                 applied = self._live.apply(delta)
                 regrouped = communities.write(self._connection, before, applied.adoptions, number)
                 generation = self._write_batch(plan, batch, delta, regrouped=regrouped)
+                if number % _TIDIED_EVERY == 0:
+                    documents.forget_tombstones(self._connection)
+                    give_back(self._connection)
         except BaseException as error:
             told = batch.refusal(error, self._names.vocabulary, self.latest().generation)
             self._names.vocabulary.truncate(concepts_before)

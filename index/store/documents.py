@@ -23,6 +23,9 @@ from index.types import (
 )
 from index.vocabulary import Vocabulary
 
+TOMBSTONE_MILLIS = 30 * 24 * 3600 * 1000
+"""How long a withdrawn document's version is remembered: 30 days."""
+
 _MANY = 500  # parameters in one IN (...) list
 
 
@@ -139,6 +142,14 @@ def bury(
     connection.execute(
         "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?)",
         (document_id(admitted.arrival), version, position.topic, position.partition, now),
+    )
+
+
+def forget_tombstones(connection: sqlite3.Connection) -> None:
+    """Forget those left longer than ``TOMBSTONE_MILLIS`` before the newest one."""
+    connection.execute(
+        "DELETE FROM tombstones WHERE deleted_at < (SELECT max(deleted_at) FROM tombstones) - ?",
+        (TOMBSTONE_MILLIS,),
     )
 
 

@@ -229,3 +229,32 @@ def test_changes_older_than_the_kept_period_are_forgotten(tmp_path):
         assert {change.document_id for change in view.changes(0)} == {"new"}
         assert view.document("old") is not None
     writer.close()
+
+
+def test_tombstones_older_than_thirty_days_are_forgotten(tmp_path):
+    now = [START.timestamp()]
+    writer = Writer.open(tmp_path, fingerprint=FINGERPRINT, clock=lambda: now[0])
+    feed = Feed()
+    commit(writer, [feed.upsert("old", "oil"), feed.upsert("young", "oil")])
+    commit(writer, [feed.delete("old")])
+    now[0] += 31 * 24 * 3600
+    commit(writer, [feed.delete("young")])
+    for number in range(64):
+        commit(writer, [feed.upsert("new", f"oil {number}")])
+    with writer.pin() as view:
+        assert not view.was_deleted("old")
+        assert view.was_deleted("young")
+    writer.close()
+
+
+def test_disk_space_of_withdrawn_documents_is_given_back(tmp_path):
+    writer, feed = open_writer(tmp_path), Feed()
+    text = "\n".join(f"oil ship word{n} port{n}" for n in range(200))
+    commit(writer, [feed.upsert(f"d{i}", text.replace("word", f"w{i}x")) for i in range(20)])
+    commit(writer, [feed.delete(f"d{i}") for i in range(20)])
+    pages = writer._connection.execute("PRAGMA page_count").fetchone()[0]
+    for number in range(128):
+        commit(writer, [feed.upsert("new", f"oil {number}")])
+    assert writer._connection.execute("PRAGMA page_count").fetchone()[0] < pages
+    assert verify(tmp_path).ok
+    writer.close()
