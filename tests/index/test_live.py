@@ -90,7 +90,7 @@ def _boom(*_, **__):
 
 
 @given(events=st.lists(EVENT, min_size=1, max_size=10))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_counts_and_communities_hold_through_runs_restarts_and_failures(events, tmp_path_factory):
     directory = tmp_path_factory.mktemp("store")
     writer, feed, alive = opened(directory), Feed(), {}
