@@ -19,7 +19,7 @@ import httpx
 
 from stream.log import LogProducer
 from stream.source import Message
-from tests.bench import model
+from tests.bench import kafka, languages, model
 from tests.bench.corpus import data_file, documents
 from tests.bench.measured import Service, measure
 from tests.bench.page import page_rows
@@ -39,7 +39,13 @@ _WITHIN = "<= 30"
 
 def run() -> list[Row]:
     """All figures of the area."""
-    return [*page_rows(), *reading_while_writing(), *model.answering()]
+    return [
+        *kafka.reading(),
+        *languages.run(),
+        *page_rows(),
+        *reading_while_writing(),
+        *model.answering(),
+    ]
 
 
 def reading_while_writing() -> list[Row]:
