@@ -59,7 +59,7 @@ def embedded(
     with ExitStack() as stack:
         rejects = _rejects(settings, telemetry)
 
-        def observe(report: BatchReport | GenerationReport) -> None:
+        def observe(report: writing.Observed) -> None:
             telemetry.observe(report)
             if isinstance(report, BatchReport):
                 rates.add(sum(report.generation.outcomes.values()))
@@ -171,7 +171,7 @@ class _Progress:
         self.records = 0
         self.total: int | None = None
 
-    def observe(self, report: BatchReport | GenerationReport) -> None:
+    def observe(self, report: writing.Observed) -> None:
         self._telemetry.observe(report)
         if not isinstance(report, BatchReport):
             return

@@ -132,6 +132,39 @@ class Settings(BaseSettings):
         "Topic", 2 * MIB, "Largest message; a larger one is rejected.", "bytes", ge=KIB
     )
 
+    analyses_topic: str = _setting(
+        "Many hosts",
+        "",
+        "Topic of what `tidegraph extract` analysed; the writer reads it in place of the "
+        "documents. Empty analyses in the writer; `extract` then publishes to analyses.",
+    )
+    analyses_other: Literal["hold", "analyze"] = _setting(
+        "Many hosts",
+        "hold",
+        "What the writer does with a record that another analyzer analysed: hold its partition, "
+        "or analyse the record itself.",
+    )
+    extract_group: str = _setting(
+        "Many hosts",
+        "tidegraph-extract",
+        "Consumer group that shares the documents among extractors.",
+        min_length=1,
+    )
+    extract_instance: str = _setting(
+        "Many hosts",
+        "",
+        "Name of this extractor, its own within the group: restarted within 45 s it keeps its "
+        "partitions. Empty leaves the group at the end.",
+        pattern=r"^[A-Za-z0-9._-]{0,249}$",
+    )
+    extract_port: int = _setting(
+        "Many hosts",
+        0,
+        "Port where an extractor tells its metrics, at `host`; 0 tells none.",
+        ge=0,
+        le=65535,
+    )
+
     feeds_interval: float = _setting(
         "Feeds", 900.0, "Time between two polls of a feed.", "seconds", ge=1, le=604_800
     )

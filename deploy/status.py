@@ -56,6 +56,7 @@ class Status:
             another process reads the stream.
         vectors: the state of the vector index beside a generation, where there is one.
         grouping: how the communities keep up, in the process that writes.
+        held: why partitions do not go on, where analyses come from other hosts.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Status:
         backlog: Backlog = lambda _: (None, None),
         vectors: Callable[[int], VectorStatus] | None = None,
         grouping: Callable[[], GroupingStatus] | None = None,
+        held: Callable[[], Mapping[tuple[str, int], str]] = dict,
     ) -> None:
         self._directory = directory
         self._assessor = BY_MODEL if model else ASSESSOR
@@ -82,6 +84,7 @@ class Status:
         self._backlog = backlog
         self._vectors = vectors
         self._grouping = grouping
+        self._held = held
         self._started = time.monotonic()
         self._looked: _Looked | None = None
 
@@ -121,7 +124,11 @@ class Status:
         documents, generations = (None, None) if self._rates is None else self._rates.means()
         vectors = None if self._vectors is None else self._vectors(generation)
         away = consumer is not None and consumer.away
-        parts = (("source", away), ("vectors", vectors is not None and bool(vectors.problem)))
+        parts = (
+            ("source", away),
+            ("analyses", bool(self._held())),
+            ("vectors", vectors is not None and bool(vectors.problem)),
+        )
         return Operations(
             version=process.release(),
             collection=self._collection,

@@ -10,26 +10,20 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from index.report import GenerationReport
 from index.types import Analysis, Arrival, Document, Record, Rejected
 from index.writer import Writer
-from stream.envelope import Envelope
+from stream.analyzed import brought, without_analysis
 from stream.errors import SourceUnavailableError
-from stream.message import MessageLimits, decode
+from stream.loop import Analyzing, ConsumerSettings
+from stream.message import decode
 from stream.source import Partition, Source
 from stream.watchdog import Activity, Phase
 
-
-class Analyzing(Protocol):
-    """What analyses documents in the background: ``index.analysis.pool.AnalysisPool``."""
-
-    workers: int
-
-    def submit(self, documents: Sequence[Document]) -> "Future[list[Analysis | Rejected]]":
-        """Analyse documents; the result keeps their order."""
+__all__ = ["Analyzing", "BatchReport", "Consumer", "ConsumerSettings", "ConsumerStatus", "Grouping"]
 
 
 class Grouping(Protocol):
@@ -40,18 +34,6 @@ class Grouping(Protocol):
 
     def finish(self) -> Iterator[GenerationReport]:
         """Bring the communities up to date, waiting as long as it takes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerSettings:
-    """How batches are cut. ``batch_age`` and ``poll_wait`` in seconds, ``batch_bytes`` in bytes."""
-
-    batch_records: int = 200
-    batch_bytes: int = 4_000_000
-    batch_age: float = 0.2
-    poll_wait: float = 0.1
-    limits: MessageLimits = field(default_factory=MessageLimits)
-    envelope: Envelope = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +92,30 @@ class Consumer:
         settings: ConsumerSettings,
         *,
         observe: Callable[[BatchReport | GenerationReport], None],
+        withheld: Callable[[], bool] | None = None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Put the parts together.
+
+        Args:
+            source: what is read; where its records bring their analysis, that is taken.
+            writer: what commits.
+            pool: analyses the other records.
+            grouping: keeps the communities.
+            settings: how batches are cut and records are decoded.
+            observe: is given the report of every generation.
+            withheld: whether the source has more that it could give now; else, that it lags.
+            clock: seconds since 1970.
+            monotonic: seconds that never go back.
+        """
         self._source = source
         self._writer = writer
         self._pool = pool
         self._grouping = grouping
         self._settings = settings
         self._observe = observe
+        self._withheld = withheld
         self._clock = clock
         self._monotonic = monotonic
         self._pending: deque[_Pending] = deque()
@@ -246,14 +243,15 @@ class Consumer:
             self._behind_since = None
         elif self._behind_since is None:
             self._behind_since = self._clock()
-        if found or self._away or not behind:
+        withheld = behind if self._withheld is None else self._withheld()
+        if found or self._away or not withheld:
             self._stalled_since = None
         elif self._stalled_since is None:
             self._stalled_since = self._monotonic()
 
     def _documents(self, arrivals: Sequence[Arrival]) -> list[Document]:
         """What to analyse, as far as can be told before the batches ahead are committed."""
-        return self._writer.plan(arrivals).documents
+        return without_analysis(self._writer.plan(arrivals))
 
     def _commit(self, batch: _Pending) -> None:
         self._enter(Phase.ANALYZE)
@@ -264,9 +262,10 @@ class Consumer:
             for document, analysis in zip(batch.documents, done, strict=True)
         }
         plan = self._writer.plan(batch.arrivals)
-        keyed = {document.id: (document.id, document.content_hash()) for document in plan.documents}
+        unread = without_analysis(plan)
+        keyed = {document.id: (document.id, document.content_hash()) for document in unread}
         # Between reading ahead and now another batch may have changed what is new.
-        missing = [d for d in plan.documents if keyed[d.id] not in analyses]
+        missing = [document for document in unread if keyed[document.id] not in analyses]
         if missing:
             for document, analysis in zip(
                 missing, self._pool.submit(missing).result(), strict=True
@@ -274,7 +273,8 @@ class Consumer:
                 analyses[keyed[document.id]] = analysis
         analyzed = self._clock()
         self._enter(Phase.COMMIT)
-        report = self._writer.commit(plan, {key: analyses[at] for key, at in keyed.items()})
+        found = brought(plan) | {key: analyses[at] for key, at in keyed.items()}
+        report = self._writer.commit(plan, found)
         committed = self._clock()
         self._batches += 1
         self._records += len(batch.arrivals)

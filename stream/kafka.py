@@ -119,7 +119,7 @@ class KafkaSource:
             self._assign(dict(self._next))
             return []
         now = int(self._now() * 1000)
-        records = [_record(one, now) for batch in batches.values() for one in batch]
+        records = [record_of(one, now) for batch in batches.values() for one in batch]
         if not records and self._away:
             # The client itself says nothing of brokers that are gone.
             raise SourceUnavailableError(self._away)
@@ -172,7 +172,7 @@ class KafkaSource:
         self.close()
         marks: list[Record] = []
         for at, offset in self._next.items():
-            why = self._failure(at, offset)
+            why = failure(self._connect, at, offset)
             if why is not None:
                 now = Millis(int(self._now() * 1000))
                 headers = ((UNREADABLE_HEADER, why.encode()),)
@@ -183,21 +183,6 @@ class KafkaSource:
         }
         self._assign(self._next | passed)
         return marks
-
-    def _failure(self, at: Partition, offset: int) -> str | None:
-        """Why the record of an offset cannot be read, None where it can or is not there."""
-        trial = self._connect()
-        try:
-            trial.assign([TopicPartition(*at)])
-            trial.seek(TopicPartition(*at), offset)
-            trial.poll(_TRIAL_MS, 1)
-        except CorruptRecordError as error:
-            return str(error)
-        except KafkaError:
-            return None
-        finally:
-            trial.close(autocommit=False, timeout_ms=2_000)
-        return None
 
     def _discover(self) -> list[Partition]:
         """The partitions that the topics have now."""
@@ -301,7 +286,27 @@ class KafkaSource:
         return {(found.topic, found.partition): offset for found, offset in answer.items()}
 
 
-def _record(found: ConsumerRecord, now: int) -> Record:
+def record_of(found: ConsumerRecord, now: int) -> Record:
+    """A record as the client gives it; ``now`` (milliseconds) where its time cannot be true."""
     headers = tuple((name, value or b"") for name, value in found.headers)
     position = Position(found.topic, found.partition, found.offset)
     return Record(position, found.key, found.value, arrival_time(found.timestamp, now), headers)
+
+
+def failure(connect: Callable[[], KafkaConsumer], at: Partition, offset: int) -> str | None:
+    """Why the record of an offset cannot be read, None where it can or is not there.
+
+    Tried by a client of its own: one that failed says not where, and spins for ever.
+    """
+    trial = connect()
+    try:
+        trial.assign([TopicPartition(*at)])
+        trial.seek(TopicPartition(*at), offset)
+        trial.poll(_TRIAL_MS, 1)
+    except CorruptRecordError as error:
+        return str(error)
+    except KafkaError:
+        return None
+    finally:
+        trial.close(autocommit=False, timeout_ms=2_000)
+    return None

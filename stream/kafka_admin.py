@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
-from stream.kafka_connection import KafkaConnection, translated
+from stream.errors import SourceError
+from stream.kafka_connection import KafkaConnection, create_topic, translated
 from stream.source import Partition
 
 
@@ -28,6 +29,47 @@ def topic_ids(connection: KafkaConnection, topics: Sequence[str]) -> dict[str, s
         for one in found
         if not one["error_code"] and one.get("topic_id")
     }
+
+
+def follow_partitions(
+    connection: KafkaConnection, topic: str, other: str, settings: Mapping[str, str]
+) -> int:
+    """Give a topic at least the partitions that another has; make it where it is missing.
+
+    It is made with the other's replication and with ``settings``. Returns the number of partitions
+    of the other one.
+
+    Raises:
+        SourceUnavailableError: if the cluster does not answer or refuses.
+        SourceError: if there is no such other topic.
+    """
+    with translated(connection):
+        admin = KafkaAdminClient(**connection.options())
+        try:
+            found = {
+                one["name"]: one["partitions"]
+                for one in admin.describe_topics([topic, other])
+                if not one["error_code"]
+            }
+            if other not in found:
+                raise SourceError(
+                    f"Kafka at {','.join(connection.bootstrap)} has no topic {other!r}"
+                )
+            wanted = len(found[other])
+            if 0 < len(found.get(topic, ())) < wanted:
+                admin.create_partitions({topic: wanted})
+        finally:
+            admin.close()
+    if topic not in found:
+        replication = len(found[other][0]["replica_nodes"])
+        create_topic(
+            connection,
+            topic,
+            partitions=wanted,
+            replication=replication,
+            settings=dict(settings),
+        )
+    return wanted
 
 
 class GroupMarks:

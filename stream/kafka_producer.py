@@ -34,9 +34,15 @@ class KafkaProducer:
         self._compression = compression
         self._client = self._connect()
 
-    def publish(self, topic: str, messages: Sequence[Message]) -> list[Position | None]:
-        """Publish and wait for the acknowledgements; None for a message that was too large."""
-        positions = self._send(topic, messages)
+    def publish(
+        self, topic: str, messages: Sequence[Message], partitions: Sequence[int] | None = None
+    ) -> list[Position | None]:
+        """Publish and wait for the acknowledgements; None for a message that was too large.
+
+        ``partitions`` says for each message where it goes, whatever its key.
+        """
+        numbers = [None] * len(messages) if partitions is None else list(partitions)
+        positions = self._send(topic, messages, numbers)
         if None not in positions:
             return positions
         # After a refusal the client fails whatever follows, fitting or not: begin anew, one by
@@ -44,7 +50,7 @@ class KafkaProducer:
         for number, position in enumerate(positions):
             if position is None:
                 self._renew()
-                positions[number] = self._send(topic, [messages[number]])[0]
+                positions[number] = self._send(topic, [messages[number]], [numbers[number]])[0]
         self._renew()
         return positions
 
@@ -52,7 +58,9 @@ class KafkaProducer:
         """Leave the cluster."""
         self._client.close(timeout=5)
 
-    def _send(self, topic: str, messages: Sequence[Message]) -> list[Position | None]:
+    def _send(
+        self, topic: str, messages: Sequence[Message], partitions: Sequence[int | None]
+    ) -> list[Position | None]:
         with translated(self._connection, ProduceError):
             futures = [
                 self._client.send(
@@ -61,10 +69,11 @@ class KafkaProducer:
                     value=b"" if one.value is None and one.key is None else one.value,
                     key=one.key,
                     headers=list(one.headers),
+                    partition=partition,
                 )
                 if one.size <= MAX_MESSAGE_BYTES
                 else None
-                for one in messages
+                for one, partition in zip(messages, partitions, strict=True)
             ]
             self._client.flush(timeout=self._connection.timeout)
             return [_outcome(future, self._connection.timeout) for future in futures]

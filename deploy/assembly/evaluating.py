@@ -14,7 +14,6 @@ from deploy.assembly import serving, streams, writing
 from deploy.assembly.streams import Origin, Told
 from deploy.errors import UsageError
 from deploy.settings import Settings
-from index.report import GenerationReport
 from index.store.connection import store_path
 from index.view import SnapshotSource
 from query.errors import QueryError
@@ -196,7 +195,7 @@ class _Progress:
         self.total = 0
         self.rejected: dict[str, int] = {}
 
-    def observe(self, report: BatchReport | GenerationReport) -> None:
+    def observe(self, report: writing.Observed) -> None:
         if not isinstance(report, BatchReport):
             return
         self._records += report.records

@@ -29,7 +29,7 @@ MARK_EVERY = 5.0
 def source(settings: Settings) -> KafkaSource:
     """The topic of the settings. Raises ``UsageError`` or ``StreamError``."""
     return KafkaSource(
-        _connection(settings),
+        connection(settings),
         [settings.topic],
         lost=settings.kafka_lost,
         ids=_IdsFile(settings.data / TOPICS_NAME),
@@ -43,7 +43,7 @@ def mark(
     failed: Callable[[str], None],
 ) -> None:
     """Commit positions for the group of the settings until it is to stop, and once more then."""
-    marks = GroupMarks(_connection(settings), settings.kafka_group)
+    marks = GroupMarks(connection(settings), settings.kafka_group)
     failures = 0
     while True:
         stopping = stop.wait(MARK_EVERY)
@@ -83,10 +83,11 @@ class _IdsFile:
 
 def producer(settings: Settings) -> KafkaProducer:
     """A producer to the brokers of the settings. Raises ``UsageError`` or ``ProduceError``."""
-    return KafkaProducer(_connection(settings))
+    return KafkaProducer(connection(settings))
 
 
-def _connection(settings: Settings) -> KafkaConnection:
+def connection(settings: Settings) -> KafkaConnection:
+    """How the brokers of the settings are reached. Raises ``UsageError``."""
     if settings.kafka_security.startswith("SASL") and not settings.kafka_mechanism:
         raise UsageError(f"kafka_security {settings.kafka_security} needs kafka_mechanism")
     return KafkaConnection(

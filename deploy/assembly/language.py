@@ -1,5 +1,7 @@
 """The analyzer from settings: loaded by who writes and by who answers questions."""
 
+from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from deploy.errors import UsageError
@@ -8,6 +10,7 @@ from index.analysis.fingerprint import Fingerprint
 from index.analysis.pipelines import pipelines as installed_pipelines
 from index.analysis.settings import AnalyzerSettings, EmbedderSettings
 from index.errors import FingerprintMismatchError
+from index.types import Analysis, Document, Rejected
 
 if TYPE_CHECKING:  # the import takes a second, which reading a status should not cost
     from index.analysis.analyzer import Analyzer
@@ -65,3 +68,24 @@ def load_analyzer(settings: Settings, stored: Fingerprint | None = None) -> "Ana
             + ". Set the settings back to what it was built with, or run `tidegraph reindex`"
         )
     return analyzer
+
+
+class Inline:
+    """Analyses in the caller's thread, by an analyzer that is loaded already.
+
+    Satisfies ``stream.consumer.Analyzing``.
+    """
+
+    workers = 0
+
+    def __init__(self, analyzer: "Analyzer") -> None:
+        self._analyzer = analyzer
+
+    def submit(self, documents: Sequence[Document]) -> "Future[list[Analysis | Rejected]]":
+        """The results, there on return."""
+        done: Future[list[Analysis | Rejected]] = Future()
+        try:
+            done.set_result(self._analyzer.analyze(documents))
+        except Exception as error:  # noqa: BLE001  a future carries what its work raised
+            done.set_exception(error)
+        return done

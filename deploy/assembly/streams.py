@@ -15,6 +15,7 @@ from stream import convert
 from stream.errors import StreamError
 from stream.files import FileSource
 from stream.log import LogProducer, LogSource
+from stream.loop import ConsumerSettings
 from stream.message import MessageLimits
 from stream.produce import Pace, ProduceReport
 from stream.produce import produce as publish_source
@@ -22,6 +23,8 @@ from stream.source import Partition, Producer, Source
 
 LOG_NAME = "log.db"
 ORIGIN_NAME = "origin.json"
+ANALYSES = "analyses"
+"""Where extractors publish to unless the settings name another topic."""
 TOPICS_NAME = "topics.json"
 """Which Kafka topics the positions belong to."""
 
@@ -46,6 +49,28 @@ def check(origin: Origin) -> None:
         raise UsageError(f"--format {origin.form}: one of {', '.join(forms)}")
     if origin.file is not None and not origin.file.exists():
         raise UsageError(f"--source {origin.file}: there is no such file")
+
+
+def check_topics(settings: Settings, origin: Origin | None = None) -> None:
+    """Raises ``UsageError`` where analyses cannot be read, or where nothing can be extracted.
+
+    Args:
+        settings: those in force.
+        origin: what the writer reads; None for an extractor.
+    """
+    if not settings.kafka and origin is None:
+        raise UsageError("extract shares a Kafka topic among many: name the brokers by --kafka")
+    if not settings.kafka and settings.analyses_topic:
+        raise UsageError("analyses_topic is read from Kafka: name the brokers by --kafka")
+    if origin is not None and not settings.analyses_topic:
+        return
+    if settings.topic == (settings.analyses_topic or ANALYSES):
+        raise UsageError(f"{settings.topic!r} is the topic of the documents, not of analyses")
+    if settings.extract_group == settings.kafka_group:
+        raise UsageError(
+            f"extract_group and kafka_group are both {settings.kafka_group!r}: the first shares "
+            "work, the second tells how far the writer is"
+        )
 
 
 def source_of(settings: Settings, origin: Origin) -> Source:
@@ -118,6 +143,17 @@ def pause(stop: threading.Event) -> Callable[[float], None]:
 def message_limits(settings: Settings) -> MessageLimits:
     """How large a message may be."""
     return MessageLimits(message_bytes=settings.message_max_bytes)
+
+
+def consumer_settings(settings: Settings) -> ConsumerSettings:
+    """How batches are cut and records are decoded."""
+    return ConsumerSettings(
+        batch_records=settings.batch_records,
+        batch_bytes=settings.batch_bytes,
+        batch_age=settings.batch_age,
+        limits=message_limits(settings),
+        envelope=settings.envelope,
+    )
 
 
 def remember(settings: Settings, origin: Origin) -> None:

@@ -1,11 +1,11 @@
 """The process that writes the index, from settings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 
-from deploy.assembly.language import analyzer_settings, load_analyzer
-from deploy.assembly.streams import Origin, Told, message_limits, remember, source_of
+from deploy.assembly.language import Inline, analyzer_settings, load_analyzer
+from deploy.assembly.streams import Origin, Told, consumer_settings, remember, source_of
 from deploy.assembly.vectors import Vectors
 from deploy.rates import Rates
 from deploy.settings import Settings
@@ -20,10 +20,13 @@ from index.reindex import reindex as reindex_store
 from index.report import GenerationReport
 from index.writer import Writer
 from query.service.status import GroupingStatus
-from stream.consumer import BatchReport, Consumer, ConsumerSettings
-from stream.source import Source
+from stream.analyses_source import AnalysesReport, AnalysesSource
+from stream.consumer import BatchReport, Consumer
+from stream.loop import Analyzing
+from stream.source import Partition, Source
 
-Observe = Callable[[BatchReport | GenerationReport], None]
+Observed = BatchReport | GenerationReport | AnalysesReport
+Observe = Callable[[Observed], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Ingestion:
     consumer: Consumer
     analyzer: Analyzer
     keeper: CommunityKeeper
+    held: Callable[[], Mapping[Partition, str]] = dict
 
     def remaining(self) -> int:
         """Records between the writer's positions and the end that the source has now."""
@@ -48,42 +52,58 @@ def ingestion(
 ) -> Iterator[Ingestion]:
     """Writer, pool, communities, source and consumer of one process."""
     tell = told or (lambda _what, _done, _total: None)
+    elsewhere = bool(settings.analyses_topic) and origin.file is None
+    source: Source
+    pool: Analyzing
     with ExitStack() as stack:
-        source = stack.enter_context(closing(source_of(settings, origin)))
+        if not elsewhere:
+            source = stack.enter_context(closing(source_of(settings, origin)))
         tell("loading the language models", 0, None)
-        # First of all: its processes load their models while this one does.
-        pool = stack.enter_context(
-            closing(AnalysisPool(analyzer_settings(settings), settings.workers))
-        )
+        if not elsewhere:
+            # First of all: its processes load their models while this one does.
+            pool = stack.enter_context(
+                closing(AnalysisPool(analyzer_settings(settings), settings.workers))
+            )
         analyzer = load_analyzer(settings)
         tell("opening the store", 0, None)
-        writer = stack.enter_context(
-            closing(
-                Writer.open(
-                    settings.data,
-                    fingerprint=analyzer.fingerprint,
-                    collection=settings.collection,
-                    dynamic=DynamicSettings(max_size=settings.community_size, seed=settings.seed),
-                )
-            )
-        )
+        writer = stack.enter_context(closing(_writer(settings, analyzer)))
         remember(settings, origin)
         keeper = stack.enter_context(closing(CommunityKeeper(writer, grouping(settings))))
+        held: Callable[[], Mapping[Partition, str]] = dict
+        withheld = None
+        if elsewhere:
+            analyses = _analyses(settings, analyzer, writer, observe)
+            source = stack.enter_context(closing(analyses))
+            pool, held, withheld = Inline(analyzer), analyses.held, analyses.behind
         consumer = Consumer(
             source,
             writer,
             pool,
             keeper,
-            ConsumerSettings(
-                batch_records=settings.batch_records,
-                batch_bytes=settings.batch_bytes,
-                batch_age=settings.batch_age,
-                limits=message_limits(settings),
-                envelope=settings.envelope,
-            ),
+            consumer_settings(settings),
             observe=observe,
+            withheld=withheld,
         )
-        yield Ingestion(writer, source, consumer, analyzer, keeper)
+        yield Ingestion(writer, source, consumer, analyzer, keeper, held)
+
+
+def _writer(settings: Settings, analyzer: Analyzer) -> Writer:
+    return Writer.open(
+        settings.data,
+        fingerprint=analyzer.fingerprint,
+        collection=settings.collection,
+        dynamic=DynamicSettings(max_size=settings.community_size, seed=settings.seed),
+    )
+
+
+def _analyses(
+    settings: Settings, analyzer: Analyzer, writer: Writer, observe: Observe
+) -> AnalysesSource:
+    from deploy.assembly import extracting  # noqa: PLC0415  loads Kafka's client
+
+    return extracting.analyses_source(
+        settings, analyzer.fingerprint, lambda: writer.latest().head.positions, observe
+    )
 
 
 def grouping(settings: Settings) -> GroupingSettings:
@@ -123,4 +143,5 @@ def ingestion_status(
         rates=rates,
         vectors=None if vectors is None else vectors.status,
         grouping=lambda: GroupingStatus(**asdict(ingestion_.keeper.keep_up())),
+        held=ingestion_.held,
     )

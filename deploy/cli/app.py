@@ -10,6 +10,7 @@ from deploy.cli import (
     descent,
     evaluating,
     exporting,
+    extracting,
     feeding,
     keeping,
     machine,
@@ -31,7 +32,7 @@ app = typer.Typer(
 )
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Run": (running.run, running.index, running.serve, producing.produce),
+    "Run": (running.run, running.index, running.serve, extracting.extract, producing.produce),
     "Ask": (
         reading.ask,
         reading.new,

@@ -96,6 +96,15 @@ Topic = Annotated[
         "--topic", help="Topic to read or publish to (documents).", rich_help_panel=STREAM
     ),
 ]
+Analyses = Annotated[
+    str | None,
+    typer.Option(
+        "--analyses",
+        metavar="TOPIC",
+        help="Topic of what `tidegraph extract` analyses: it publishes there, the writer reads.",
+        rich_help_panel=STREAM,
+    ),
+]
 Source = Annotated[
     Path | None,
     typer.Option(

@@ -6,6 +6,7 @@ import typer
 
 from deploy.cli.options import (
     STREAM,
+    Analyses,
     Anonymous,
     ApiKeys,
     Config,
@@ -30,6 +31,7 @@ def run(
     *,
     topic: Topic = None,
     kafka: Kafka = None,
+    analyses: Analyses = None,
     source: Source = None,
     form: Format = "documents",
     only: Only = None,
@@ -52,13 +54,14 @@ def run(
     """
     from deploy import process
     from deploy.assembly import feeds, outbox, vectors
-    from deploy.assembly.streams import Origin, check
+    from deploy.assembly.streams import Origin, check, check_topics
     from deploy.cli import session
 
     settings = session.begin(
         {
             "topic": topic,
             "kafka": kafka,
+            "analyses_topic": analyses,
             "workers": workers,
             "host": host,
             "port": port,
@@ -74,6 +77,7 @@ def run(
     settings.check_address()
     vectors.kind(settings)
     check(origin)
+    check_topics(settings, origin)
     outbox.check(settings)
     polls = feeds.wanted(settings, origin, feed or ())
     from deploy import runtime
@@ -93,6 +97,7 @@ def index(
     only: Only = None,
     topic: Topic = None,
     kafka: Kafka = None,
+    analyses: Analyses = None,
     until_end: Annotated[
         bool,
         typer.Option(
@@ -110,17 +115,24 @@ def index(
     """
     from deploy import process
     from deploy.assembly import outbox
-    from deploy.assembly.streams import Origin, check
+    from deploy.assembly.streams import Origin, check, check_topics
     from deploy.cli import progress, session
 
     settings = session.begin(
-        {"topic": topic, "kafka": kafka, "workers": workers, "data": data},
+        {
+            "topic": topic,
+            "kafka": kafka,
+            "analyses_topic": analyses,
+            "workers": workers,
+            "data": data,
+        },
         config=config,
         sets=sets,
         quiet=until_end,
     )
     origin = Origin(source, form, session.pairs(only, "--only"), follow=not until_end)
     check(origin)
+    check_topics(settings, origin)
     outbox.check(settings)
     from deploy import runtime
 

@@ -95,6 +95,26 @@ class Metrics:
         self.embedder_waits = self._counter(
             "embedder_waits", "Tries after which documents waited, for the embedder was away."
         )
+        self.analyses_held = self._gauge(
+            "analyses_held_partitions",
+            "Partitions that wait: their next record was analysed by another analyzer, or is "
+            "missing from the topic of analyses.",
+        )
+        self.analyses_unreadable = self._counter(
+            "analyses_unreadable", "Records of the topic of analyses that were none."
+        )
+        self.extracted = self._counter(
+            "extracted_records", "Records published to the topic of analyses.", "outcome"
+        )
+        self.extract = self._histogram(
+            "extract_seconds", "Time of an extractor's batch, by stage.", SLOW, "stage"
+        )
+        self.extract_lag = self._gauge(
+            "extract_lag_records", "Records that this extractor's partitions hold unread."
+        )
+        self.extract_partitions = self._gauge(
+            "extract_partitions", "Partitions that this extractor has of its group's."
+        )
         self.errors = self._counter("errors", "Work that failed unforeseen.", "unit")
 
     def follow(self, status: Callable[[], StatusReport]) -> None:

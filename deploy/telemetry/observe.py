@@ -10,7 +10,9 @@ from index.report import GenerationReport
 from index.vectors.protocol import FollowFailure, FollowReport
 from query.model.spending import Spent
 from query.service.service import RequestReport, SearchReport
+from stream.analyses_source import AnalysesReport
 from stream.consumer import BatchReport
+from stream.extract import ExtractReport
 from stream.feeds.poll import PollReport
 from stream.outbox import OutboxReport
 
@@ -23,6 +25,8 @@ Report = (
     | OutboxReport
     | FollowReport
     | FollowFailure
+    | AnalysesReport
+    | ExtractReport
 )
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -55,6 +59,10 @@ class Telemetry:
             self._outbox(report)
         elif isinstance(report, FollowReport):
             self._followed(report)
+        elif isinstance(report, AnalysesReport):
+            self._analyses(report)
+        elif isinstance(report, ExtractReport):
+            self._extracted(report)
         elif isinstance(report, FollowFailure):
             self.metrics.vector_failures.inc()
             self._log.warning(
@@ -219,6 +227,43 @@ class Telemetry:
             deleted=report.deleted,
             made_anew=report.reset or None,
             seconds=round(report.seconds, 4),
+        )
+
+    def _analyses(self, report: AnalysesReport) -> None:
+        self.metrics.analyses_held.set(len(report.held))
+        self.metrics.analyses_unreadable.inc(report.unreadable)
+        for (topic, partition), why in report.held.items():
+            self._log.warning("analyses held", topic=topic, partition=partition, why=why)
+        if report.unreadable:
+            self._log.warning("analyses unreadable", records=report.unreadable)
+        if not report.held:
+            self._log.info("analyses go on")
+
+    def _extracted(self, report: ExtractReport) -> None:
+        metrics = self.metrics
+        metrics.extracted.labels("analyzed").inc(report.documents)
+        metrics.extracted.labels("rejected").inc(report.rejected)
+        others = report.records - report.documents - report.rejected
+        metrics.extracted.labels("no_document").inc(max(0, others))
+        metrics.extract.labels("waited").observe(report.waited)
+        metrics.extract.labels("published").observe(report.published)
+        metrics.extract_lag.set(report.lag)
+        metrics.extract_partitions.set(report.partitions)
+        self._log.info(
+            "extracted",
+            records=report.records,
+            documents=report.documents,
+            rejected=report.rejected or None,
+            bytes=report.bytes,
+            published_bytes=report.published_bytes,
+            left_out=report.left_out or None,
+            dropped=report.dropped or None,
+            committed=report.committed,
+            partitions=report.partitions,
+            waited=round(report.waited, 4),
+            published=round(report.published, 4),
+            freshness=round(report.freshness, 3),
+            lag=report.lag,
         )
 
     def _request(self, report: RequestReport) -> None:

@@ -28,6 +28,7 @@ COMMANDS = [
     "lineage",
     "status",
     "export",
+    "extract",
     "verify",
     "reindex",
     "warmup",
