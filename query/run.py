@@ -22,12 +22,14 @@ from query.language import Language, Steady
 from query.lazy import Descent, Explored, Groups, RelevanceTest, Verdicts, search
 from query.ledger import Clock, Ledger
 from query.model.calls import Model
+from query.model.refine import Refined
 from query.model.session import ModelSession
 from query.parts import Part
 from query.plan import Subquery, subqueries
 from query.ranking import Ranking, rank
 from query.record import missing, why_nothing
 from query.settings import LazySettings, SearchSettings
+from query.standing.recall import Recall
 from query.telling import claimed, descended, tested
 from query.types import (
     BASELINES,
@@ -65,9 +67,11 @@ class Tools:
 
 
 class Run:
-    """The steps of one search; used once."""
+    """The steps of one search; used once. ``recall`` is what those before it left."""
 
-    def __init__(self, view: View, question: Question, tools: Tools) -> None:
+    def __init__(
+        self, view: View, question: Question, tools: Tools, recall: Recall | None = None
+    ) -> None:
         self.view = view
         self.question = question
         self.tools = tools
@@ -80,7 +84,10 @@ class Run:
         self.model: ModelSession | None = None
         if tools.model is not None and question.mode not in BASELINES:
             self.model = ModelSession(tools.model, tools.assessor, self.ledger)
+        self.recall = recall
         self.assessor: Assessor = self.model or tools.assessor
+        if recall is not None:
+            self.assessor = recall.over(self.assessor)
         with self.ledger.stage("plan"):
             self.graph = tools.graphs.of(view.snapshot)
             self.rows: BoolArray = row_mask(view, question.filters)
@@ -132,9 +139,19 @@ class Run:
         """Have the model say what to search for, after the first event: it may take seconds."""
         if self.model is not None:
             with self.ledger.stage("refine"):
-                refined = self.model.refine(self.question.text)
+                refined = self._refined(self.model)
                 self.expanded = refined.expanded
                 self.asked = subqueries(refined.subqueries, self.graph, self.language)
+
+    def _refined(self, model: ModelSession) -> Refined:
+        """The model's refinement, or that of an earlier asking."""
+        recall = self.recall
+        if recall is not None and recall.refined is not None:
+            return recall.refined
+        refined = model.refine(self.question.text)
+        if recall is not None and not model.lost:
+            recall.refined = refined
+        return refined
 
     def _part(self, subquery: Subquery) -> Part:
         mode = self.question.mode

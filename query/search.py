@@ -15,6 +15,7 @@ from query.model.session import NAME as BY_MODEL
 from query.plan import checked
 from query.run import Run, Tools
 from query.settings import SearchSettings
+from query.standing.recall import Recall
 from query.types import Answer, Filters, Question, SearchEvent
 
 
@@ -70,26 +71,27 @@ class Engine:
         if self._tools.model is not None:
             self._tools.model.close()
 
-    def search(self, question: Question) -> Iterator[SearchEvent]:
+    def search(self, question: Question, recall: Recall | None = None) -> Iterator[SearchEvent]:
         """Answer a question, step by step; the last event carries the answer.
 
-        Closing the iterator stops the search and gives the view back.
+        Closing the iterator stops the search and gives the view back. With ``recall`` what
+        former askings found out is used again, and what this one does is left there.
 
         Raises:
             QueryError: At once, before the first step, where the question cannot be.
         """
         question = checked(question, self._tools.settings)
         _check_window(question.filters)
-        return self._steps(question)
+        return self._steps(question, recall)
 
-    def _steps(self, question: Question) -> Iterator[SearchEvent]:
+    def _steps(self, question: Question, recall: Recall | None) -> Iterator[SearchEvent]:
         with self._source.pin() as view:
-            yield from Run(view, question, self._tools).steps()
+            yield from Run(view, question, self._tools, recall).steps()
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: Question, recall: Recall | None = None) -> Answer:
         """The answer alone."""
         answer: Answer | None = None
-        for event in self.search(question):
+        for event in self.search(question, recall):
             answer = event.answer
         if answer is None:
             raise AssertionError("a search ends with its answer")

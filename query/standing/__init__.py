@@ -1,0 +1,1 @@
+"""Questions that stay: asked again by every generation that touches them."""
