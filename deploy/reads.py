@@ -50,6 +50,10 @@ class Reads:
         """The JSON that a body is answered with; errors as ``get``."""
         return await self._asked("POST", path, json=body)
 
+    async def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """The JSON, None where there is none, of another request; errors as ``get``."""
+        return await self._asked(method, path, json=body)
+
     async def _asked(self, method: str, path: str, **request: Any) -> Any:
         try:
             response = await self._client.request(method, path, **request)
@@ -57,7 +61,7 @@ class Reads:
             reason = str(error) or type(error).__name__
             raise ServiceError(f"{self.where} did not answer: {reason}") from error
         if response.status_code < FIRST_ERROR:
-            return response.json()
+            return response.json() if response.content else None
         raise _refused(response, self.where)
 
 
@@ -133,5 +137,22 @@ def ask(settings: Settings, body: Mapping[str, Any], *, follow: Follow = _asked_
     async def asked() -> Reply:
         async with reading(settings, follow) as reads:
             return Reply(await reads.post("/v1/search", body), reads.where)
+
+    return asyncio.run(asked())
+
+
+def send(
+    settings: Settings,
+    method: str,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    *,
+    follow: Follow = _store,
+) -> Reply:
+    """One request of another method, from synchronous code."""
+
+    async def asked() -> Reply:
+        async with reading(settings, follow) as reads:
+            return Reply(await reads.send(method, path, body), reads.where)
 
     return asyncio.run(asked())

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from deploy import service_file, watching
 from deploy.assembly import feeds, outbox, writing
 from deploy.assembly import serving as answering
+from deploy.assembly import standing as standing_questions
 from deploy.assembly import vectors as vector_index
 from deploy.assembly.language import load_analyzer
 from deploy.assembly.streams import Origin, Told
@@ -25,8 +26,12 @@ from deploy.telemetry.metrics import Metrics
 from deploy.telemetry.observe import Telemetry
 from index.report import GenerationReport
 from index.store.follower import Follower
+from index.view import SnapshotSource
 from query.graph import GraphCache
+from query.language import Language
+from query.search import Engine
 from query.service.server import ServerThread
+from query.standing.store import StandingStore
 from stream.consumer import BatchReport
 
 FOLLOW_EVERY = 0.2
@@ -80,8 +85,14 @@ def embedded(
             spent=telemetry.spent,
         )
         stack.callback(engine.close)
-        app = answering.application(settings, ingestion.writer, engine, status, telemetry)
+        standing = stack.enter_context(standing_questions.kept(settings))
+        app = answering.application(
+            settings, ingestion.writer, engine, status, telemetry, standing=standing
+        )
         url = stack.enter_context(_served(settings, app, "run"))
+        stack.enter_context(
+            _standing(settings, standing, ingestion.writer, engine, ingestion.analyzer, telemetry)
+        )
         running = Running(url, stop, ingestion=ingestion)
         stack.enter_context(outbox.publishing(settings, telemetry.observe))
         stack.enter_context(_marking(settings, origin, ingestion, telemetry))
@@ -112,8 +123,12 @@ def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
             spent=telemetry.spent,
         )
         stack.callback(engine.close)
-        app = answering.application(settings, follower, engine, status, telemetry)
+        standing = stack.enter_context(standing_questions.kept(settings))
+        app = answering.application(
+            settings, follower, engine, status, telemetry, standing=standing
+        )
         url = stack.enter_context(_served(settings, app, "serve"))
+        stack.enter_context(_standing(settings, standing, follower, engine, analyzer, telemetry))
         running = Running(url, stop)
         stack.enter_context(_following(running, follower, engine.graphs, telemetry))
         yield running
@@ -219,6 +234,26 @@ def _served(settings: Settings, app: FastAPI, role: str) -> Iterator[str]:
     finally:
         service_file.withdraw(settings.data, record)
         server.stop()
+
+
+def _standing(
+    settings: Settings,
+    store: StandingStore,
+    source: SnapshotSource,
+    engine: Engine,
+    language: Language,
+    telemetry: Telemetry,
+) -> AbstractContextManager[None]:
+    """Run the standing questions, unless another process of the data directory does."""
+    return standing_questions.running(
+        settings,
+        store,
+        source,
+        engine,
+        language,
+        observe=telemetry.standing,
+        failed=lambda said: telemetry.warned("standing questions", said),
+    )
 
 
 @contextmanager

@@ -290,6 +290,44 @@ class Settings(BaseSettings):
         "Questions", 10_000, "Largest budget that a question may name.", "tests", ge=1
     )
 
+    standing_max: int = _setting(
+        "Standing questions", 100, "Standing questions that there may be.", "questions", ge=0
+    )
+    standing_history: int = _setting(
+        "Standing questions", 100, "Updates kept of each.", "updates", ge=1, le=10_000
+    )
+    standing_tests_day: int = _setting(
+        "Standing questions",
+        1_000,
+        "Chunks that each may test for the first time in a day (UTC).",
+        "tests",
+        ge=0,
+    )
+    standing_every: float = _setting(
+        "Standing questions", 5.0, "Least time between two askings of one.", "seconds", ge=0
+    )
+    standing_share: float = _setting(
+        "Standing questions", 0.25, "Share of one processor that askings may take.", gt=0, le=1
+    )
+    standing_topic: str = _setting(
+        "Standing questions",
+        "",
+        "Topic that updates are published to, keyed by the question's id; empty publishes none.",
+    )
+    standing_allow_private: bool = _setting(
+        "Standing questions",
+        False,
+        "Let webhooks be at loopback, private and link-local addresses.",
+    )
+    standing_timeout: float = _setting(
+        "Standing questions",
+        10.0,
+        "Time that one post to a webhook may take in all.",
+        "seconds",
+        gt=0,
+        le=120,
+    )
+
     vectors: Literal["auto", "exact", "qdrant", "edge"] = _setting(
         "Vectors",
         "auto",

@@ -177,7 +177,10 @@ def test_what_is_not_run_says_why():
 
 def parts(command):
     """A command, and those that it is made of."""
-    made_of = {"feeds": ("add", "list", "remove")}
+    made_of = {
+        "feeds": ("add", "list", "remove"),
+        "standing": ("add", "list", "show", "pause", "resume", "remove"),
+    }
     return [[command], *([command, part] for part in made_of.get(command, ()))]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
+from deploy.assembly import standing as questions_kept
 from deploy.assembly.language import load_analyzer
 from deploy.assembly.models import models
 from deploy.assembly.streams import Backlog
@@ -25,6 +26,7 @@ from query.service.app import create_app
 from query.service.service import Limits, Searcher, Service
 from query.service.status import StatusReport
 from query.settings import LazySettings, SearchSettings
+from query.standing.store import StandingStore
 from query.types import Question, SearchEvent
 
 if TYPE_CHECKING:  # reading a store once needs neither, and their imports take a second
@@ -62,7 +64,8 @@ def following(settings: Settings, *, questions: bool) -> Iterator[FastAPI]:
                 source, analyzer, settings, backlog=lambda: status().lag or 0, vectors=vectors
             )
             stack.callback(searcher.close)
-        yield application(settings, source, searcher, status)
+        store = stack.enter_context(questions_kept.kept(settings))
+        yield application(settings, source, searcher, status, standing=store)
 
 
 @contextmanager
@@ -78,6 +81,8 @@ def application(
     searcher: Searcher,
     status: Callable[[], StatusReport],
     telemetry: "Telemetry | None" = None,
+    *,
+    standing: StandingStore | None = None,
 ) -> FastAPI:
     """The HTTP application over a source of snapshots; without telemetry nothing is counted."""
     keys = tuple(key.get_secret_value() for key in settings.api_keys)
@@ -95,7 +100,13 @@ def application(
             observe=(lambda _: None) if telemetry is None else telemetry.observe,
             keys=keys,
             hosts=tuple(sorted(LOOPBACK | {"[::1]"})) if open_on_loopback else (),
-            limits=Limits(default_budget=settings.budget, largest_budget=settings.budget_max),
+            limits=Limits(
+                default_budget=settings.budget,
+                largest_budget=settings.budget_max,
+                standing_tests_a_day=settings.standing_tests_day,
+            ),
+            standing=standing,
+            check_webhook=questions_kept.webhooks(settings),
         )
     )
 

@@ -17,6 +17,7 @@ from deploy.cli import (
     producing,
     reading,
     running,
+    standing,
     trending,
     upkeep,
 )
@@ -56,6 +57,7 @@ for panel, commands in PANELS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
 app.add_typer(feeding.feeds, name="feeds", rich_help_panel="Run")
+app.add_typer(standing.standing, name="standing", rich_help_panel="Ask")
 
 
 def _version(wanted: bool) -> None:

@@ -54,6 +54,7 @@ def run(
     """
     from deploy import process
     from deploy.assembly import feeds, outbox, vectors
+    from deploy.assembly import standing as standing_questions
     from deploy.assembly.streams import Origin, check, check_topics
     from deploy.cli import session
 
@@ -79,6 +80,7 @@ def run(
     check(origin)
     check_topics(settings, origin)
     outbox.check(settings)
+    standing_questions.check(settings)
     polls = feeds.wanted(settings, origin, feed or ())
     from deploy import runtime
 
@@ -160,6 +162,7 @@ def serve(
     Any number may serve one data directory.
     """
     from deploy import process
+    from deploy.assembly import standing as standing_questions
     from deploy.assembly import vectors
     from deploy.cli import session
 
@@ -177,6 +180,7 @@ def serve(
     )
     settings.check_address()
     vectors.kind(settings)
+    standing_questions.check(settings)
     from deploy import runtime
 
     with process.stop_on_signals() as stop, runtime.serving(settings, stop) as running:

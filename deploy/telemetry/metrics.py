@@ -115,6 +115,18 @@ class Metrics:
         self.extract_partitions = self._gauge(
             "extract_partitions", "Partitions that this extractor has of its group's."
         )
+        self.standing_asked = self._counter(
+            "standing_asked", "Askings of standing questions.", "outcome"
+        )
+        self.standing_tests = self._counter(
+            "standing_tests", "Chunks tested for the first time for a standing question."
+        )
+        self.standing_deliveries = self._counter(
+            "standing_deliveries",
+            "Attempts to deliver an update of a standing question.",
+            "channel",
+            "outcome",
+        )
         self.errors = self._counter("errors", "Work that failed unforeseen.", "unit")
 
     def follow(self, status: Callable[[], StatusReport]) -> None:

@@ -10,6 +10,8 @@ from index.report import GenerationReport
 from index.vectors.protocol import FollowFailure, FollowReport
 from query.model.spending import Spent
 from query.service.service import RequestReport, SearchReport
+from query.standing.delivery import DeliveryReport
+from query.standing.runner import AskedReport
 from stream.analyses_source import AnalysesReport
 from stream.consumer import BatchReport
 from stream.extract import ExtractReport
@@ -195,6 +197,48 @@ class Telemetry:
             refused=report.refused,
             problem=report.problem or None,
             seconds=round(report.seconds, 4),
+        )
+
+    def standing(self, report: AskedReport | DeliveryReport) -> None:
+        """Count and log what became of a standing question or of one of its updates."""
+        if isinstance(report, AskedReport):
+            self._asked(report)
+        else:
+            self._delivered(report)
+
+    def _asked(self, report: AskedReport) -> None:
+        outcome = "failed" if report.problem else "updated" if report.number else "unchanged"
+        self.metrics.standing_asked.labels(outcome).inc()
+        self.metrics.standing_tests.inc(report.tests)
+        write = self._log.warning if report.problem else self._log.info
+        write(
+            "standing question",
+            id=report.id,
+            generation=report.generation,
+            update=report.number or None,
+            outcome=report.outcome or None,
+            tests=report.tests,
+            remembered=report.remembered,
+            untested=report.untested,
+            added=report.added,
+            withdrawn=report.withdrawn,
+            reworded=report.reworded,
+            problem=report.problem or None,
+        )
+
+    def _delivered(self, report: DeliveryReport) -> None:
+        failed = "given_up" if report.given_up else "deferred"
+        outcome = failed if report.problem else "delivered"
+        self.metrics.standing_deliveries.labels(report.channel, outcome).inc()
+        write = self._log.warning if report.problem else self._log.info
+        write(
+            "update delivered" if not report.problem else "update not delivered",
+            id=report.id,
+            update=report.number,
+            channel=report.channel,
+            attempt=report.attempt,
+            given_up=report.given_up or None,
+            problem=report.problem or None,
         )
 
     def _outbox(self, report: OutboxReport) -> None:

@@ -6,7 +6,17 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from query.service import ask, documents, lineage, news, operations, problems, reading, trends
+from query.service import (
+    ask,
+    documents,
+    lineage,
+    news,
+    operations,
+    problems,
+    reading,
+    standing,
+    trends,
+)
 from query.service.edge import Edge
 from query.service.page import page_router
 from query.service.searches import Searches
@@ -25,6 +35,7 @@ def create_app(service: Service) -> FastAPI:
     app = application()
     app.state.service = service
     app.state.searches = Searches(service)
+    app.state.standing_streams = standing.Streams()
     app.state.boot = f"{service.clock():x}"
     app.include_router(page_router())
     app.add_middleware(Edge, service=service)
@@ -42,7 +53,7 @@ def application() -> FastAPI:
         openapi_url=None,
         lifespan=_lifespan,
     )
-    for module in (ask, documents, lineage, news, trends, operations):
+    for module in (ask, documents, lineage, news, trends, standing, operations):
         app.include_router(module.router)
     problems.install(app)
     reading.install(app)

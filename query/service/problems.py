@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from index.errors import SnapshotRetiredError
 from query.errors import QueryError, UnknownCommunityError, UnknownConceptError
+from query.standing.types import StandingStoreError, UnknownStandingError
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:tidegraph:problem:"
@@ -87,7 +88,9 @@ def as_problem_error(error: Exception) -> ProblemError | None:
     if isinstance(error, SnapshotRetiredError):
         detail = "The search outlived its snapshot of the index: ask again, or with less budget."
         return ProblemError(503, "snapshot_retired", detail, {"Retry-After": "1"})
-    if isinstance(error, UnknownCommunityError | UnknownConceptError):
+    if isinstance(error, StandingStoreError):
+        return ProblemError(503, error.code, str(error), {"Retry-After": "5"})
+    if isinstance(error, UnknownCommunityError | UnknownConceptError | UnknownStandingError):
         return ProblemError(404, error.code, str(error))
     if isinstance(error, QueryError):
         return ProblemError(422, error.code, str(error))

@@ -11,6 +11,8 @@ from index.view import SnapshotSource, View
 from query.changes import Time
 from query.graph import GraphCache
 from query.service.status import StatusReport
+from query.standing.store import StandingStore
+from query.standing.types import BadWebhookError
 from query.trends import TrendsAsked
 from query.types import Question, SearchEvent
 from query.types_news import Communities, CommunityCard, ConceptCard, News, TimeRow, Trends
@@ -66,7 +68,8 @@ class Limits:
     ``running_searches`` run at once and ``waiting_searches`` more may wait; beyond that a
     question is refused with 429. ``rate`` is requests a second for one client (key or address)
     below ``/v1``, ``burst`` how many may come at once. ``body_seconds`` bounds the time in which
-    a body must have arrived. Sizes in bytes or characters as named.
+    a body must have arrived. ``standing_tests_a_day`` bounds the first tests of a standing question
+    in a day. Sizes in bytes or characters as named.
     """
 
     question_characters: int = 2_000
@@ -79,6 +82,7 @@ class Limits:
     rate: float = 50.0
     burst: int = 200
     page_size: int = 100
+    standing_tests_a_day: int = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,10 @@ def _nothing(report: RequestReport | SearchReport) -> None:
     del report
 
 
+def _no_webhooks(address: str) -> None:
+    raise BadWebhookError(f"This service posts to no webhook: {address[:80]!r}.")
+
+
 def wall_clock() -> Millis:
     """Milliseconds since 1970."""
     return Millis(time.time_ns() // 1_000_000)
@@ -136,7 +144,9 @@ class Service:
     thread. ``keys`` are the accepted API keys, none for an open service. ``hosts`` are the
     accepted ``Host`` names (without port), none for any: a service on loopback without a key
     names them, so that a foreign web page cannot reach it by rebinding its own name. ``graphs``
-    is best the newsroom's own: what follows from a snapshot is then worked out once.
+    is best the newsroom's own: what follows from a snapshot is then worked out once. ``standing``
+    keeps standing questions, None where there are none; ``check_webhook`` raises
+    ``BadWebhookError`` for an address that may not be posted to.
     """
 
     engine: Searcher
@@ -149,6 +159,8 @@ class Service:
     hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     graphs: GraphCache = field(default_factory=GraphCache)
+    standing: StandingStore | None = None
+    check_webhook: Callable[[str], None] = _no_webhooks
     clock: Callable[[], Millis] = wall_clock
     stopwatch: Callable[[], float] = time.monotonic
     new_id: Callable[[], str] = lambda: uuid4().hex

@@ -287,6 +287,11 @@ class StandingStore:
         self._lease = file
         return True
 
+    @property
+    def leased(self) -> bool:
+        """Whether this process has the lease."""
+        return self._lease is not None
+
     def close(self) -> None:
         """Close the store and give the lease back; again is harmless."""
         with self._lock:

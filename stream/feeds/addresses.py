@@ -36,7 +36,7 @@ def checked_url(address: str) -> httpx.URL:
     if url.port is not None and not 0 < url.port <= HIGHEST_PORT:
         raise FeedError(f"{shown(address)}: there is no port {url.port}")
     if url.userinfo:
-        raise FeedError("the address of a feed may not hold a user or a password")
+        raise FeedError("the address may not hold a user or a password")
     if len(str(url)) > LONGEST_URL:
         raise FeedError(f"{shown(address)}: the address is longer than {LONGEST_URL:,} characters")
     return url.copy_with(fragment=None)
@@ -73,6 +73,7 @@ class GuardedBackend(httpcore.NetworkBackend):
 
     ``remaining`` gives the seconds that the fetch may still take; without it a server that sends
     its headers a byte at a time would hold a thread for days, each read being in time.
+    ``setting`` is the one that a refusal names.
     """
 
     def __init__(
@@ -81,8 +82,10 @@ class GuardedBackend(httpcore.NetworkBackend):
         *,
         allow_private: bool,
         resolve: Resolve = resolved,
+        setting: str = "feeds_allow_private",
     ) -> None:
         self._remaining = remaining
+        self._setting = setting
         self._allow_private = allow_private
         self._resolve = resolve
         self._inner = httpcore.SyncBackend()
@@ -104,7 +107,7 @@ class GuardedBackend(httpcore.NetworkBackend):
         if not allowed:
             raise FeedError(
                 f"{host} is a private address ({', '.join(addresses[:3])}); "
-                "feeds_allow_private allows those"
+                f"{self._setting} allows those"
             )
         failure: Exception = httpcore.ConnectError(f"{host} has no address")
         for address in allowed:
@@ -123,8 +126,8 @@ class GuardedBackend(httpcore.NetworkBackend):
         timeout: float | None = None,  # noqa: ARG002
         socket_options: Iterable[Any] | None = None,  # noqa: ARG002
     ) -> httpcore.NetworkStream:
-        """Never: no feed lies behind a socket of this host."""
-        raise FeedError("a feed cannot be read from a socket")
+        """Never: nothing of the web lies behind a socket of this host."""
+        raise FeedError("a socket of this host is no address of the web")
 
     def sleep(self, seconds: float) -> None:
         """Never waits: nothing is retried here."""
