@@ -10,8 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -29,6 +28,7 @@ Publish = Callable[[Sequence[Message], Sequence[int]], Sequence[bool]]
 Raises ``ProduceError`` where not all became durable.
 """
 
+_LOOK = 0.1
 RETRY = 1.0
 """Seconds before it is tried again where the brokers did not answer."""
 
@@ -81,7 +81,8 @@ class ExtractReport:
 
     ``left_out``: analyses that were too large for their topic; the writer analyses them.
     ``committed`` is false where the group moved on: another member repeats the batch.
-    ``freshness`` is the age of its oldest record.
+    ``waited``: from the reading of its first record to its commit. ``freshness`` is the age of its
+    oldest record.
     """
 
     records: int
@@ -169,8 +170,8 @@ class Extractor:
             while not stop.is_set():
                 try:
                     self._fill(stop)
-                    if self._pending:
-                        self._finish(self._pending[0], None)
+                    if self._pending and self._analysed(self._pending[0], stop):
+                        self._finish(self._pending[0])
                         self._pending.popleft()
                     self.problem = ""
                 except (SourceUnavailableError, ProduceError) as error:
@@ -182,15 +183,27 @@ class Extractor:
         finally:
             self._enter(Phase.STOPPED)
 
+    def _analysed(self, batch: _Pending, stop: threading.Event) -> bool:
+        """Wait until a batch is analysed; false where it is to stop before."""
+        self._enter(Phase.ANALYZE)
+        while not batch.future.done() and not stop.is_set():
+            wait([batch.future], _LOOK)
+        return batch.future.done()
+
     def _end(self) -> None:
         """Publish and commit what is analysed in time; the group gives the rest to others."""
         deadline = self._monotonic() + self._drain
         try:
             while self._pending:
-                self._finish(self._pending[0], max(0.0, deadline - self._monotonic()))
+                batch = self._pending[0]
+                wait([batch.future], max(0.0, deadline - self._monotonic()))
+                if not batch.future.done():
+                    break
+                self._finish(batch)
                 self._pending.popleft()
-        except (FutureTimeoutError, SourceUnavailableError, ProduceError):
-            self._pending.clear()
+        except (SourceUnavailableError, ProduceError) as error:
+            self.problem = str(error)
+        self._pending.clear()
 
     def _again(self) -> None:
         """Read again what was not committed."""
@@ -242,14 +255,12 @@ class Extractor:
         content = decode(record, self._settings.limits, self._settings.envelope)
         return content.document if isinstance(content, Upsert) else None
 
-    def _finish(self, batch: _Pending, timeout: float | None) -> None:
-        """Publish a batch, then commit it."""
-        self._enter(Phase.ANALYZE)
-        started = self._monotonic()
-        results = iter(batch.future.result(timeout))
+    def _finish(self, batch: _Pending) -> None:
+        """Publish an analysed batch, then commit it."""
+        results = iter(batch.future.result())
         analyses = [None if document is None else next(results) for document in batch.documents]
-        analyzed = self._monotonic()
         self._enter(Phase.COMMIT)
+        started = self._monotonic()
         # A partition that went meanwhile is another's, who goes on from the commit.
         owned = set(self._group.owned())
         mine = [
@@ -273,8 +284,8 @@ class Extractor:
                 left_out=left_out,
                 dropped=len(batch.reached) - len(mine),
                 committed=committed,
-                waited=analyzed - started,
-                published=self._monotonic() - analyzed,
+                waited=now - batch.read_at,
+                published=self._monotonic() - started,
                 freshness=max(0.0, now - min(stamps, default=now)),
                 lag=sum(self._group.lag().values()),
                 partitions=len(owned),

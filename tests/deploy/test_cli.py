@@ -42,6 +42,8 @@ COMMANDS = [
 ]
 EVALUATE = ["evaluate", "--documents", "none.jsonl", "--queries", "none.jsonl"]
 
+KAFKA = ["--kafka", "127.0.0.1:1"]
+
 runner = CliRunner()
 
 
@@ -131,6 +133,10 @@ def test_config_shows_value_and_origin_and_masks_secrets(
         (["index", "--source", "none.jsonl"], 2, "there is no such file"),
         (["run", "--host", "0.0.0.0"], 2, "--api-key"),  # noqa: S104  refused
         (["serve", "--host", "::"], 2, "--allow-anonymous"),
+        (["extract"], 2, "--kafka"),
+        (["extract", *KAFKA, "--analyses", "documents"], 2, "the topic of the documents"),
+        (["extract", *KAFKA, "--set", "extract_group=tidegraph"], 2, "extract_group"),
+        (["index", "--analyses", "analyses"], 2, "--kafka"),
         (["ask"], 2, "Missing argument"),
         ([*EVALUATE, "--modes", "lazy,best"], 2, "there is no mode 'best'"),
         ([*EVALUATE, "--budgets", "20,many"], 2, "'many' is no whole number"),
