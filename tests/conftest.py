@@ -1,9 +1,12 @@
 """What all tests share: corpora, compiled kernels, and that no test finds the user's settings."""
 
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from deploy.process import keep_kernels
@@ -23,6 +26,17 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("TIDEGRAPH_") and not name.startswith("TIDEGRAPH_TEST_"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    """A command that a test ran has set logging up, for a stream that is closed by now."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

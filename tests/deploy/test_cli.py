@@ -1,15 +1,12 @@
 """The command line: quick help, one line for a mistake, the right exit code."""
 
 import json
-import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import structlog
 from typer.testing import CliRunner
 
 from deploy.cli import exit_code, main, one_line
@@ -42,24 +39,12 @@ COMMANDS = [
 ]
 EVALUATE = ["evaluate", "--documents", "none.jsonl", "--queries", "none.jsonl"]
 
-KAFKA = ["--kafka", "127.0.0.1:1"]
-
 runner = CliRunner()
 
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def _logging_put_back() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    structlog.reset_defaults()
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 def tidegraph(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> int | str | None:
@@ -133,10 +118,6 @@ def test_config_shows_value_and_origin_and_masks_secrets(
         (["index", "--source", "none.jsonl"], 2, "there is no such file"),
         (["run", "--host", "0.0.0.0"], 2, "--api-key"),  # noqa: S104  refused
         (["serve", "--host", "::"], 2, "--allow-anonymous"),
-        (["extract"], 2, "--kafka"),
-        (["extract", *KAFKA, "--analyses", "documents"], 2, "the topic of the documents"),
-        (["extract", *KAFKA, "--set", "extract_group=tidegraph"], 2, "extract_group"),
-        (["index", "--analyses", "analyses"], 2, "--kafka"),
         (["ask"], 2, "Missing argument"),
         ([*EVALUATE, "--modes", "lazy,best"], 2, "there is no mode 'best'"),
         ([*EVALUATE, "--budgets", "20,many"], 2, "'many' is no whole number"),
@@ -145,7 +126,6 @@ def test_config_shows_value_and_origin_and_masks_secrets(
         (["nothing"], 2, "nothing"),
     ],
 )
-@pytest.mark.usefixtures("_logging_put_back")
 def test_a_mistake_is_one_clear_line(
     arguments: list[str],
     code: int,

@@ -3,7 +3,6 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -56,16 +55,11 @@ SEARCH = SearchReport(
 
 
 @pytest.fixture
-def lines(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
-    """What is logged, as JSON; the logging of the tests is put back."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
+def lines() -> io.StringIO:
+    """What is logged, as JSON."""
     stream = io.StringIO()
     logs.configure("json", "info", stream)
-    yield stream
-    structlog.reset_defaults()
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    return stream
 
 
 def told(stream: io.StringIO) -> list[dict[str, Any]]:

@@ -86,9 +86,9 @@ def _arm_random(milliseconds):
 
 def _arm_transaction(fuse):
     """Before: all is written, nothing committed. After: committed, and nobody knows yet."""
-    from index import writer
+    from index.store import fence
 
-    original = writer.transaction
+    original = fence.transaction
 
     @contextmanager
     def transaction(connection):
@@ -97,7 +97,7 @@ def _arm_transaction(fuse):
             fuse.pass_("before")
         fuse.pass_("after")
 
-    writer.transaction = transaction
+    fence.transaction = transaction
 
 
 def spoil():
