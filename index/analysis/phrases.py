@@ -61,6 +61,7 @@ class PhraseFinder:
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._tag_codes = [_BY_TAG.get(label, ".") for label in labels]
+        self._all_codes = frozenset(self._tag_codes)
         self._classes: dict[int, tuple[str, ...]] = {}
 
     def codes(self, text: str, tagged: TaggedText, masked: Sequence[tuple[int, int]] = ()) -> str:
@@ -73,7 +74,8 @@ class PhraseFinder:
             by_tag = classes.get(orth)
             if by_tag is None:
                 word = text[tagged.starts[at] : tagged.ends[at]]
-                by_tag = classes[orth] = tuple(word_code(word, c) for c in self._tag_codes)
+                by_code = {code: word_code(word, code) for code in self._all_codes}
+                by_tag = classes[orth] = tuple([by_code[code] for code in self._tag_codes])
             out.append(by_tag[tag])
         for start, end in masked:
             _mask(out, tagged, start, end)
