@@ -407,6 +407,14 @@ class Settings(BaseSettings):
     model_concurrency: int = _setting(
         "Model", 4, "Calls under way at once, over all questions.", "calls", ge=1, le=64
     )
+    model_memory: int = _setting(
+        "Model",
+        500_000,
+        "Verdicts of models that are remembered, so that asking again costs only what is new; the "
+        "oldest leave first. 0 remembers none.",
+        "verdicts",
+        ge=0,
+    )
 
     log_format: Literal["auto", "console", "json"] = _setting(
         "Logs", "auto", "Form of a log line; auto is console on a terminal, else JSON."

@@ -38,6 +38,11 @@ class Ledger:
         cost = self._costs.get(name, StageCost())
         self._costs[name] = replace(cost, untested=cost.untested + count)
 
+    def remembered(self, name: str, count: int) -> None:
+        """Count what was remembered, of what an assessor was given or a model would be asked."""
+        cost = self._costs.get(name, StageCost())
+        self._costs[name] = replace(cost, remembered=cost.remembered + count)
+
     def call(self, name: str, prompt_tokens: int = 0, completion_tokens: int = 0) -> None:
         """Count one call with the tokens that it took."""
         cost = self._costs.get(name, StageCost())

@@ -4,7 +4,9 @@ import re
 
 import numpy as np
 
+from index.analysis.lexicon import pairs
 from index.types import Int64Array
+from query.aliases import concepts_named
 from query.errors import UnknownConceptError
 from query.graph import SearchGraph
 
@@ -19,7 +21,8 @@ def spelled(name: str) -> str:
 def matching(graph: SearchGraph, name: str) -> Int64Array:
     """Numbers of the concepts of a name, the exact one first, then those that contain it.
 
-    "Volcker" stands for `volcker` and `paul volcker`, and for no key that only begins like it.
+    "Volcker" stands for `volcker` and `paul volcker`, and for no key that only begins like it;
+    "OPEC" for what its full name names too.
     """
     key = spelled(name)
     if not key:
@@ -28,21 +31,24 @@ def matching(graph: SearchGraph, name: str) -> Int64Array:
     held = snapshot.vocabulary.holding(key, snapshot.concept_count)
     found = [number for number in held if graph.known[number]]
     exact = graph.spelled(name.split())
-    if exact is not None and exact not in found:
-        found.append(exact)
+    found += [number for number in concepts_named(name.split(), graph) if number not in found]
     found.sort(key=lambda number: (number != exact, -graph.chunk_degree[number], number))
     return np.array(found, np.int64)
 
 
 def exactly(graph: SearchGraph, name: str) -> int:
-    """The number of the concept of a key or name.
+    """The number of the concept of a key or name; of several for one thing that of most chunks.
+
+    A text that writes "opec" as a common noun leaves a concept of that key beside the one of the
+    full name, which is meant.
 
     Raises:
         UnknownConceptError: The snapshot holds none that is spelled so.
     """
-    number = graph.held(name)
-    if number is None:
-        number = graph.spelled(spelled(name).split())
-    if number is not None:
-        return number
+    held = graph.held(name)
+    if held is not None and name not in pairs("aliases"):
+        return held
+    meant = concepts_named(spelled(name).split(), graph)
+    if meant:
+        return meant[0]
     raise UnknownConceptError(f"the index holds no concept {name!r}")

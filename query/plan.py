@@ -7,6 +7,7 @@ import numpy as np
 
 from index.types import Float32Array, Int32Array, Int64Array
 from index.view import View
+from query.aliases import concepts_named, other_names, resolved
 from query.errors import BadBudgetError, EmptyQuestionError, QuestionTooLongError
 from query.graph import SearchGraph
 from query.language import Language
@@ -69,19 +70,36 @@ def checked(question: Question, settings: SearchSettings) -> Question:
 
 
 def subqueries(texts: Sequence[str], graph: SearchGraph, language: Language) -> list[Subquery]:
-    """Look the texts of subqueries up in a snapshot."""
-    vectors = language.embed_queries(texts)
+    """Look the texts of subqueries up in a snapshot, by the names that it knows."""
+    known = [resolved(text, graph) for text in texts]
+    vectors = language.embed_queries([looked for looked, _ in known])
     return [
-        Subquery(
-            text=text,
-            vector=vectors[number],
-            words=content_words(text),
-            word_weights=_weighed(text, graph),
-            concepts=named_concepts(text, graph, language),
-            broad=is_broad(text),
-        )
-        for number, text in enumerate(texts)
+        _subquery(text, looked, also, vectors[number], graph, language)
+        for number, (text, (looked, also)) in enumerate(zip(texts, known, strict=True))
     ]
+
+
+def _subquery(
+    text: str,
+    looked: str,
+    also: Sequence[str],
+    vector: Float32Array,
+    graph: SearchGraph,
+    language: Language,
+) -> Subquery:
+    concepts = named_concepts(looked, graph, language)
+    if also:
+        more = [number for name in also for number in concepts_named(words(name), graph)]
+        concepts = np.union1d(concepts, np.array(more, np.int32)).astype(np.int32)
+    names = [word for name in also for word in content_words(name)]
+    return Subquery(
+        text=text,
+        vector=vector,
+        words=tuple(dict.fromkeys([*content_words(looked), *names])),
+        word_weights=_weighed(looked, graph),
+        concepts=concepts,
+        broad=is_broad(looked),
+    )
 
 
 def named_concepts(text: str, graph: SearchGraph, language: Language) -> Int32Array:
@@ -128,13 +146,14 @@ def _weighed(text: str, graph: SearchGraph) -> tuple[tuple[str, float], ...]:
 def rows_of_name(name: str, view: View, graph: SearchGraph) -> Int64Array:
     """The chunk rows that hold a name; none where the index does not hold it.
 
-    A name is held where it is a concept, or where its words stand side by side in a chunk or
-    title, or else where all its capitalised words stand somewhere in one chunk.
+    A name is held where it, or another name of the same thing, is a concept, or where its words
+    stand side by side in a chunk or title, or else where all its capitalised words stand somewhere
+    in one chunk.
     """
-    number = graph.spelled(words(name))
-    if number is not None:
-        return _rows_of_concept(number, graph)
-    slots = view.full_text((name,), 0)[0]
+    numbers = concepts_named(words(name), graph)
+    if numbers:
+        return _rows_of_concepts(numbers, graph)
+    slots = view.full_text((name, *other_names(name)), 0)[0]
     if not len(slots):
         parts = [w for w in words(name) if w[0].isupper() or any(c.isdigit() for c in w)]
         for at, part in enumerate(parts):
@@ -146,10 +165,10 @@ def rows_of_name(name: str, view: View, graph: SearchGraph) -> Int64Array:
     return rows[rows >= 0]
 
 
-def _rows_of_concept(number: int, graph: SearchGraph) -> Int64Array:
+def _rows_of_concepts(numbers: Sequence[int], graph: SearchGraph) -> Int64Array:
     snapshot = graph.snapshot
     named = np.zeros(snapshot.rows, np.bool_)
-    named[snapshot.concept_chunks[[number]].indices] = True
+    named[snapshot.concept_chunks[list(numbers)].indices] = True
     titled = np.zeros(len(snapshot.documents), np.bool_)
-    titled[snapshot.concept_titles[[number]].indices] = True
+    titled[snapshot.concept_titles[list(numbers)].indices] = True
     return np.flatnonzero((named | titled[snapshot.chunk_document]) & snapshot.alive)

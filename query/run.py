@@ -15,21 +15,26 @@ from query.broad import rank_broad
 from query.candidates import Candidates, Texts
 from query.communities import group
 from query.conclude import Conclusion, relevant_outside
+from query.counting import Wanted
 from query.enumeration import listed, mostly_found
-from query.filters import condition, row_mask, searched
+from query.filters import condition, searched
 from query.graph import GraphCache
 from query.language import Language, Steady
 from query.lazy import Descent, Explored, Groups, RelevanceTest, Verdicts, search
 from query.ledger import Clock, Ledger
+from query.memory import Memory
 from query.model.calls import Model
 from query.model.refine import Refined
 from query.model.session import ModelSession
 from query.parts import Part
 from query.plan import Subquery, subqueries
 from query.ranking import Ranking, rank
+from query.reading import read
 from query.record import missing, why_nothing
+from query.said import Said, amiss, counted, how_read
 from query.settings import LazySettings, SearchSettings
 from query.standing.recall import Recall
+from query.tally import Counter
 from query.telling import claimed, descended, tested
 from query.types import (
     BASELINES,
@@ -39,6 +44,7 @@ from query.types import (
     EventKind,
     Mode,
     Outcome,
+    Preset,
     Question,
     SearchEvent,
     Stopped,
@@ -62,6 +68,7 @@ class Tools:
     backlog: Callable[[], int]
     graphs: GraphCache
     model: Model | None = None
+    memory: Memory | None = None
     offline: OfflineAssessor = field(default_factory=OfflineAssessor)
     similar: Similarity = field(default_factory=ExactSimilarity)
 
@@ -83,19 +90,23 @@ class Run:
         self.expanded = question.text
         self.model: ModelSession | None = None
         if tools.model is not None and question.mode not in BASELINES:
-            self.model = ModelSession(tools.model, tools.assessor, self.ledger)
+            lite = question.preset is Preset.Z100_LITE
+            self.model = ModelSession(
+                tools.model, tools.assessor, self.ledger, tools.memory, lite=lite
+            )
         self.recall = recall
         self.assessor: Assessor = self.model or tools.assessor
         if recall is not None:
             self.assessor = recall.over(self.assessor)
         with self.ledger.stage("plan"):
             self.graph = tools.graphs.of(view.snapshot)
-            self.rows: BoolArray = row_mask(view, question.filters)
-            self.searched = searched(view, self.rows, question.filters)
             self.language = Steady(tools.language, view.snapshot.dimensions)
-            self.asked = subqueries([question.text], self.graph, self.language)
+            self.reading = read(question, view, self.language)
+            self.rows: BoolArray = self.reading.rows
+            self.searched = searched(view, self.rows, self.reading.filters)
+            self.asked = subqueries([self.reading.text], self.graph, self.language)
             named = not any(subquery.broad for subquery in self.asked)
-            self.absent = missing(question.text, view, self.graph, self.rows) if named else None
+            self.absent = missing(self.reading.text, view, self.graph, self.rows) if named else None
 
     @property
     def offline(self) -> bool:
@@ -110,6 +121,12 @@ class Run:
         be money for nothing.
         """
         yield self._started()
+        if self.reading.amiss and (self.absent is None or self.absent.outside):
+            yield self._answer(amiss(self.reading))
+            return
+        if self.reading.count is not None and self.absent is None and self.searched.chunks:
+            yield from self._count(self.reading.count)
+            return
         if self.searched.chunks and (self.absent is None or self.offline):
             self._refine()
             with self.ledger.stage("rank"):
@@ -148,7 +165,7 @@ class Run:
         recall = self.recall
         if recall is not None and recall.refined is not None:
             return recall.refined
-        refined = model.refine(self.question.text)
+        refined = model.refine(self.reading.text)
         if recall is not None and not model.lost:
             recall.refined = refined
         return refined
@@ -253,15 +270,29 @@ class Run:
             if self.model is not None and self.model.notes:
                 text = "\n\n".join([text, *self.model.notes])
             ranking = end.ranking(self.question.mode, self.question.budget)
-        snapshot = self.view.snapshot
+        yield self._answer(Said(outcome, text, claims, citations, ranking))
+
+    def _count(self, asked: Wanted) -> Events:
+        """Count over the postings: exact, so that nothing is tested."""
+        with self.ledger.stage("count"):
+            counter = Counter(self.view, self.graph, self.language, self.rows)
+            said = counted(counter.tally(asked))
+        self.stopped = Stopped.NOTHING_LEFT
+        for claim in said.claims:
+            yield claimed(claim, said.citations)
+        yield self._answer(said)
+
+    def _answer(self, said: Said) -> SearchEvent:
+        """The last event."""
+        snapshot, reading = self.view.snapshot, self.reading
         answer = Answer(
             question=self.question.text,
-            text=text,
-            outcome=outcome,
+            text="\n\n".join([said.text, *how_read(reading)]),
+            outcome=said.outcome,
             stopped=self.stopped,
-            citations=citations,
-            claims=claims,
-            ranking=ranking,
+            citations=said.citations,
+            claims=said.claims,
+            ranking=said.ranking,
             searched=self.searched,
             ledger=self.ledger.costs(),
             budget=self.question.budget,
@@ -272,20 +303,26 @@ class Run:
             positions=snapshot.head.positions,
             subqueries=tuple(subquery.text for subquery in self.asked),
             degraded=self._degraded(),
+            window=reading.window,
+            amounts=reading.amounts,
+            counted=said.counted,
+            preset=self.question.preset,
         )
-        yield SearchEvent(EventKind.ANSWER, {"outcome": outcome.value}, answer)
+        return SearchEvent(EventKind.ANSWER, {"outcome": said.outcome.value}, answer)
 
     @cached_property
     def _lookup(self) -> Lookup:
         """Similarity over the allowed rows; made late, since an index may have to be asked."""
-        return self.tools.similar.over(self.view, self.rows, condition(self.question.filters))
+        return self.tools.similar.over(self.view, self.rows, condition(self.reading.filters))
 
     def _degraded(self) -> tuple[str, ...]:
         """What should have helped and could not."""
+        memory = self.tools.memory
         parts = (
             ("model", self.lost),
             ("embedder", self.language.lost),
             ("vectors", self._lookup.degraded),
+            ("memory", self.model is not None and memory is not None and memory.lost),
         )
         return tuple(name for name, lost in parts if lost)
 
@@ -303,9 +340,9 @@ class Run:
         if not (self.offline or self.lost) and self.question.mode not in BASELINES:
             return True
         verdicts = [verdict for part in self.parts for verdict in part.verdicts.values()]
-        if self.tools.offline.supports(verdicts, named=bool(names(self.question.text))):
+        if self.tools.offline.supports(verdicts, named=bool(names(self.reading.text))):
             return True
-        things = listed(self.question.text)
+        things = listed(self.reading.text)
         relevant = [verdict.slot for verdict in verdicts if verdict.relevant] if things else []
         return mostly_found(things, (chunk.text for chunk in self.view.chunks(relevant)))
 

@@ -10,6 +10,7 @@ from query.errors import BadFilterError
 from query.graph import GraphCache
 from query.language import Language
 from query.ledger import Clock
+from query.memory import Memory
 from query.model.calls import Model
 from query.model.session import NAME as BY_MODEL
 from query.plan import checked
@@ -30,6 +31,7 @@ class Engine:
         clock: Seconds that never go backwards, for the ledger and the deadline.
         model: A language model; it then tests, refines and words, and the assessor stands in
             where it is lost.
+        memory: What the model judged before, so that it is asked only for what is new.
         backlog: Records that have arrived and are not indexed yet, for an honest "no record".
         similar: How chunks near a vector are found; by the snapshot alone without it.
 
@@ -44,6 +46,7 @@ class Engine:
         settings: SearchSettings | None = None,
         *,
         model: Model | None = None,
+        memory: Memory | None = None,
         clock: Clock = time.perf_counter,
         backlog: Callable[[], int] = lambda: 0,
         similar: Similarity | None = None,
@@ -58,6 +61,7 @@ class Engine:
             backlog,
             self.graphs,
             model,
+            memory,
             similar=similar or ExactSimilarity(),
         )
 
@@ -70,6 +74,8 @@ class Engine:
         """Let go of the model; searches under way go on without it."""
         if self._tools.model is not None:
             self._tools.model.close()
+        if self._tools.memory is not None:
+            self._tools.memory.close()
 
     def search(self, question: Question, recall: Recall | None = None) -> Iterator[SearchEvent]:
         """Answer a question, step by step; the last event carries the answer.

@@ -65,14 +65,58 @@ class Filters:
     where: Mapping[str, Scalar] = field(default_factory=dict)
 
 
+class Preset(StrEnum):
+    """A budget with the roles of models that the announcement of LazyGraphRAG measured."""
+
+    Z100_LITE = "z100_lite"
+    Z500 = "z500"
+    Z1500 = "z1500"
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its one knob, the relevance test budget (at least 1)."""
+    """A question with its one knob, the relevance test budget (at least 1).
+
+    ``window`` and ``amounts`` say whether times and amounts in its words become filters;
+    ``preset`` whether it was asked as one of those.
+    """
 
     text: str
     budget: int
     mode: Mode = Mode.LAZY
     filters: Filters = field(default_factory=Filters)
+    window: bool = True
+    amounts: bool = True
+    preset: Preset | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A time read from a question's words, ``[since, until)`` by the index's own clock.
+
+    ``applied`` is False where the time lies before the first document, and the whole index was
+    searched: what a document tells of may be older than the document.
+    """
+
+    since: Millis | None
+    until: Millis | None
+    time: TimeAxis
+    from_words: str
+    applied: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AmountRange:
+    """Values that a question asks for, both ends included; None is without an end.
+
+    ``kind`` and ``unit`` as in ``index.types.Facet``; a count without a unit may be of anything.
+    """
+
+    kind: str
+    unit: str
+    low: float | None
+    high: float | None
+    from_words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +185,38 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class CountedDocument:
+    """A document that was counted."""
+
+    document_id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class CountedConcept:
+    """A concept that was counted, with the ids of its documents."""
+
+    name: str
+    key: str
+    documents: int
+    document_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a question asked to be counted: ``value`` is exact, over all that was searched.
+
+    ``documents`` and ``concepts`` list what was counted, most first, up to a limit; ``value`` tells
+    where there are more.
+    """
+
+    value: int
+    what: str
+    documents: tuple[CountedDocument, ...] = ()
+    concepts: tuple[CountedConcept, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The whole answer. ``text`` cites by ``[n]``, n counting ``citations`` from 1."""
 
@@ -161,6 +237,10 @@ class Answer:
     positions: Mapping[tuple[str, int], int]
     subqueries: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+    window: Window | None = None
+    amounts: tuple[AmountRange, ...] = ()
+    counted: Counted | None = None
+    preset: Preset | None = None
 
 
 class EventKind(StrEnum):

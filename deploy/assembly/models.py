@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from deploy.settings import Settings
+from query.memory import Memory
+from query.model import assessor, refine
 from query.model.calls import Role
 from query.model.daybook import DayBook
 from query.model.spending import Ceilings, Member, Models, Price, Purse, Spent
@@ -29,6 +31,19 @@ def models(settings: Settings, spent: Callable[[Spent], None]) -> Models | None:
     }
     day = Purse("a day", Ceilings(settings.day_tokens_max, settings.day_money_max), book.today)
     return Models(members, question_ceilings(settings), day, noted, closes=(book.close,))
+
+
+def memory(settings: Settings) -> Memory | None:
+    """What the models judged before; None without a model, or where nothing is to be kept."""
+    if not settings.model or not settings.model_memory:
+        return None
+    named = names(settings)
+    return Memory(
+        settings.data,
+        tests=f"{settings.model_url} {named[Role.TESTS]} {assessor.RULES} {refine.RULES}",
+        answers=f"{settings.model_url} {named[Role.ANSWERS]} {refine.RULES}",
+        most=settings.model_memory,
+    )
 
 
 def names(settings: Settings) -> dict[Role, str]:

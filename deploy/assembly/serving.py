@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from deploy.assembly import standing as questions_kept
 from deploy.assembly.language import load_analyzer
-from deploy.assembly.models import models
+from deploy.assembly.models import memory, models
 from deploy.assembly.streams import Backlog
 from deploy.assembly.vectors import Vectors, beside
 from deploy.errors import DeployError
@@ -130,6 +130,7 @@ def engine(
         OfflineAssessor(),
         search,
         model=model,
+        memory=memory(settings),
         backlog=backlog,
         similar=None if vectors is None else vectors.similar,
     )

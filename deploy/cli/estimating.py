@@ -8,25 +8,40 @@ from rich.table import Table
 from deploy.assembly.models import names, price, question_ceilings
 from deploy.errors import UsageError
 from deploy.settings import Settings
+from query.errors import BadBudgetError
 from query.model.calls import Role
 from query.model.estimate import StageEstimate, estimate, total
+from query.presets import budget_of
+from query.types import Preset
 
 _ROLES = {"refine": Role.ANSWERS, "test": Role.TESTS, "answer": Role.ANSWERS}
+_LITE = dict.fromkeys(_ROLES, Role.TESTS)
 
 
-def worst_case(settings: Settings, question: str, budget: int | None) -> dict[str, Any]:
+def worst_case(
+    settings: Settings, question: str, budget: int | None, preset: str | None = None
+) -> dict[str, Any]:
     """The worst case as plain values; ``money`` is null where a price is unknown.
 
     Raises:
-        UsageError: no model is set, so that a question costs nothing.
+        UsageError: no model is set, so that a question costs nothing; or there is no such preset.
     """
     if not settings.model:
         raise UsageError("without a model a question costs nothing: set model to estimate")
-    tests = budget or settings.budget
+    try:
+        chosen = None if preset is None else Preset(preset)
+        tests = budget_of(chosen, budget, settings.budget)
+    except (ValueError, BadBudgetError) as error:
+        raise UsageError(str(error)) from None
+    roles = _LITE if chosen is Preset.Z100_LITE else _ROLES
+    answers = roles["answer"]
     stages = estimate(
         question,
         tests,
-        prices={role: price(settings, role) for role in Role},
+        prices={
+            Role.TESTS: price(settings, Role.TESTS),
+            Role.ANSWERS: price(settings, answers),
+        },
         chunk_words=settings.chunk_words,
         thinking=settings.model_thinking,
     )
@@ -34,7 +49,7 @@ def worst_case(settings: Settings, question: str, budget: int | None) -> dict[st
     ceilings = question_ceilings(settings)
     return {
         "budget": tests,
-        "stages": [_plain(stage, names(settings)) for stage in (*stages, whole)],
+        "stages": [_plain(stage, roles, names(settings)) for stage in (*stages, whole)],
         "ceilings": {"tokens": ceilings.tokens, "money": ceilings.money},
     }
 
@@ -54,8 +69,8 @@ def show(out: Console, found: dict[str, Any]) -> None:
             out.print(f"Ceiling of {what} for a question: {most:,}")
 
 
-def _plain(stage: StageEstimate, models: dict[Role, str]) -> dict[str, Any]:
-    role = _ROLES.get(stage.stage)
+def _plain(stage: StageEstimate, roles: dict[str, Role], models: dict[Role, str]) -> dict[str, Any]:
+    role = roles.get(stage.stage)
     return {
         "stage": stage.stage,
         "model": "" if role is None else models[role],

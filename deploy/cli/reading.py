@@ -33,6 +33,14 @@ def ask(
         int | None,
         typer.Option("--budget", metavar="N", help="Relevance tests that may be spent."),
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help="Budget and roles of models as announced: z100_lite, z500 or z1500.",
+        ),
+    ] = None,
     mode: Annotated[
         str, typer.Option("--mode", help="lazy, or a baseline: hybrid, vector, bm25, global.")
     ] = "lazy",
@@ -67,6 +75,22 @@ def ask(
             rich_help_panel=FILTERS,
         ),
     ] = None,
+    window: Annotated[
+        bool,
+        typer.Option(
+            "--window/--no-window",
+            help="Read times in the question ('last week') as a window of time.",
+            rich_help_panel=FILTERS,
+        ),
+    ] = True,
+    amounts: Annotated[
+        bool,
+        typer.Option(
+            "--amounts/--no-amounts",
+            help="Read amounts in the question ('more than 1 million') as a limit.",
+            rich_help_panel=FILTERS,
+        ),
+    ] = True,
     estimate: Annotated[
         bool,
         typer.Option("--estimate", help="Print what it may cost at worst, without asking."),
@@ -87,7 +111,7 @@ def ask(
     if estimate:
         from deploy.cli import estimating
 
-        found_worst = estimating.worst_case(settings, question, budget)
+        found_worst = estimating.worst_case(settings, question, budget, preset)
         if as_json:
             session.print_json(found_worst)
         else:
@@ -96,6 +120,9 @@ def ask(
     body: dict[str, Any] = {
         "question": question,
         "budget": budget,
+        "preset": preset,
+        "window": window,
+        "amounts": amounts,
         "mode": mode,
         "since": since,
         "until": until,

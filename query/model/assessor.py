@@ -1,6 +1,7 @@
 """Relevance tests by a model: several chunks a call, each rated from its sentences."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import TypeAlias
 
 from query.assessor import Candidate, Features, Verdict, stem_weights
@@ -19,6 +20,10 @@ _SYSTEM = (
     "(answers it), and the numbers of the sentences that matter, best first, none where the "
     'score is low. Reply in JSON: {"verdicts": [{"chunk": 1, "score": 0.0, "sentences": [1]}]}.'
 )
+
+
+RULES = blake2b(_SYSTEM.encode(), digest_size=4).hexdigest()
+"""Names the rules that a verdict was given by: other rules, other verdicts."""
 
 
 class Rating(Shape):

@@ -1,6 +1,7 @@
 """Refinement: from a question to subqueries and one expanded query."""
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from query.model.calls import Prompt, Shape, read
 
@@ -17,6 +18,10 @@ _SYSTEM = (
     'expanded query that says all of it in full. Reply in JSON: {"subqueries": ["..."], '
     '"expanded": "..."}.'
 )
+
+
+RULES = blake2b(_SYSTEM.encode(), digest_size=4).hexdigest()
+"""Names the rules that subqueries were made by."""
 
 
 class Refinement(Shape):

@@ -1,11 +1,13 @@
 """The model within one search: what it is asked, what that costs, and what happens without it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from query.assessor import Assessor, Candidate, Verdict
 from query.ledger import Ledger
+from query.memory import Memory
 from query.model import assessor, reduce, refine
-from query.model.calls import Model, ModelError, Prompt, Reply
+from query.model.calls import Model, ModelError, Prompt, Reply, Role
 from query.model.refine import Refined
 from query.plan import Subquery
 from query.types import Claim
@@ -17,13 +19,24 @@ class ModelSession:
     """An assessor for one search, with refinement and reduction; used by one thread.
 
     After the first call without a reply the model is left alone: ``fallback`` tests the rest,
-    ``lost`` is set, and ``notes`` says in words what the model did not do.
+    ``lost`` is set, and ``notes`` says in words what the model did not do. What ``memory`` holds
+    the model is not asked for; ``lite`` has the model that tests do all the rest too.
     """
 
-    def __init__(self, model: Model, fallback: Assessor, ledger: Ledger) -> None:
+    def __init__(
+        self,
+        model: Model,
+        fallback: Assessor,
+        ledger: Ledger,
+        memory: Memory | None = None,
+        *,
+        lite: bool = False,
+    ) -> None:
         self._model = model.for_question()
         self._fallback = fallback
         self._ledger = ledger
+        self._memory = memory
+        self._lite = lite
         self._replied = False
         self.lost = False
         self.notes: list[str] = []
@@ -35,15 +48,22 @@ class ModelSession:
 
     def refine(self, text: str) -> Refined:
         """Subqueries and expanded query; the question itself where none can be had."""
+        if self._memory is not None:
+            known = self._memory.refinement(text, lite=self._lite)
+            if known is not None:
+                self._ledger.remembered("refine", 1)
+                return known
         (reply,) = self._ask("refine", [refine.question(text)])
         refined = None if reply is None else refine.refined(reply.text)
         if refined is None and not self.lost:
             self.notes.append("The model's subqueries could not be used; the question was asked.")
+        if refined is not None and self._memory is not None:
+            self._memory.keep_refinement(text, refined, lite=self._lite)
         return refined or Refined((text,), text)
 
     def assess(self, subquery: Subquery, candidates: Sequence[Candidate]) -> list[Verdict]:
         """See ``Assessor.assess``; what gets no usable verdict is asked for once more."""
-        found: dict[int, Verdict] = {}
+        found = self._remembered(subquery, candidates)
         for _ in range(2):
             left = [c for c in candidates if c.slot not in found]
             if left and not self.lost:
@@ -54,6 +74,17 @@ class ModelSession:
         elif left:
             self._ledger.untested("test", len(left))
         return [found.get(c.slot) or assessor.untested(c) for c in candidates]
+
+    def _remembered(
+        self, subquery: Subquery, candidates: Sequence[Candidate]
+    ) -> dict[int, Verdict]:
+        if self._memory is None:
+            return {}
+        known = self._memory.verdicts(subquery.text, candidates)
+        if known:
+            self._replied = True
+            self._ledger.remembered("test", len(known))
+        return known
 
     def reduce(self, text: str, claims: Sequence[Claim]) -> str | None:
         """The words of the answer, None where the claims must stand for themselves."""
@@ -70,17 +101,22 @@ class ModelSession:
     def _assessed(self, subquery: Subquery, chunks: Sequence[Candidate]) -> dict[int, Verdict]:
         numbered = assessor.batches(chunks)
         replies = self._ask("test", [assessor.question(subquery.text, batch) for batch in numbered])
-        return {
+        fresh = {
             verdict.slot: verdict
             for batch, reply in zip(numbered, replies, strict=True)
             if reply is not None
             for verdict in assessor.verdicts(reply.text, subquery, batch).values()
         }
+        if self._memory is not None:
+            self._memory.keep(subquery.text, chunks, fresh)
+        return fresh
 
     def _ask(self, stage: str, prompts: Sequence[Prompt]) -> list[Reply | None]:
         """Replies, None for those that did not come; each call is counted, also one in vain."""
         if self.lost:
             return [None] * len(prompts)
+        if self._lite:
+            prompts = [replace(prompt, role=Role.TESTS) for prompt in prompts]
         replies: list[Reply | None] = []
         for reply in self._model.ask(prompts):
             if isinstance(reply, ModelError):

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from index.types import Millis
 from query.errors import BadBudgetError, EmptyQuestionError, QuestionTooLongError
+from query.presets import budget_of
 from query.service.models import AnswerModel, SearchRequest
 from query.service.problems import (
     as_problem_error,
@@ -99,9 +100,17 @@ def question_of(body: SearchRequest, service: Service) -> Question:
             f"The question has {len(body.question)} characters; "
             f"at most {limits.question_characters} are read."
         )
-    budget = limits.default_budget if body.budget is None else body.budget
+    budget = budget_of(body.preset, body.budget, limits.default_budget)
     _check_budget(budget, limits)
-    return Question(body.question.strip(), budget, body.mode, _filters(body, service))
+    return Question(
+        body.question.strip(),
+        budget,
+        body.mode,
+        _filters(body, service),
+        window=body.window,
+        amounts=body.amounts,
+        preset=body.preset,
+    )
 
 
 def _check_budget(budget: int, limits: Limits) -> None:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
 from index.types import from_millis
 from query.service.times import MOMENT, MOMENT_OR_NULL_SCHEMA
-from query.types import Mode, Outcome, Stopped, TimeAxis
+from query.types import Mode, Outcome, Preset, Stopped, TimeAxis
 
 
 @overload
@@ -98,6 +98,19 @@ class SearchRequest(BaseModel):
     where: dict[str, JsonScalar] = Field(
         default_factory=dict, description="Only documents whose metadata has these values"
     )
+    window: bool = Field(
+        default=True,
+        description="Whether times in the question's words become a window of event time, by the "
+        "index's own clock; with since or until none is read",
+    )
+    amounts: bool = Field(
+        default=True,
+        description="Whether amounts that the question compares with limit what is searched",
+    )
+    preset: Preset | None = Field(
+        default=None,
+        description="Budget and roles of models as the announcement of LazyGraphRAG measured them",
+    )
 
 
 class CitationModel(Model):
@@ -157,6 +170,53 @@ class FoundModel(Model):
     relevant: bool
 
 
+class WindowModel(Model):
+    """A time read from the question's words, [since, until) by the index's own clock."""
+
+    since: Moment | None
+    until: Moment | None
+    time: TimeAxis
+    from_words: str
+    applied: bool = Field(
+        description="False: it is before the first document, and all times were searched"
+    )
+
+
+class AmountModel(Model):
+    """Values that the question asks for, both ends included; null is without an end."""
+
+    kind: str
+    unit: str
+    low: float | None
+    high: float | None
+    from_words: str
+
+
+class CountedDocumentModel(Model):
+    """A document that was counted."""
+
+    document_id: str
+    title: str
+
+
+class CountedConceptModel(Model):
+    """A concept that was counted, with the number of its documents and the first of them."""
+
+    name: str
+    key: str
+    documents: int
+    document_ids: list[str]
+
+
+class CountedModel(Model):
+    """What was counted: ``value`` is exact, the lists may stop before it."""
+
+    value: int
+    what: str
+    documents: list[CountedDocumentModel]
+    concepts: list[CountedConceptModel]
+
+
 class AnswerModel(Model):
     """An answer: ``answer`` cites by ``[n]``, n counting ``citations`` from 1."""
 
@@ -177,6 +237,16 @@ class AnswerModel(Model):
     positions: Positions
     subqueries: list[str]
     degraded: list[str]
+    window: WindowModel | None = Field(
+        default=None, description="The time that was read from the question's words"
+    )
+    amounts: list[AmountModel] = Field(
+        default_factory=list, description="The amounts that were read from the question's words"
+    )
+    counted: CountedModel | None = Field(
+        default=None, description="The number that the question asked for, with its list"
+    )
+    preset: Preset | None = None
 
 
 class VectorStatusModel(Model):
