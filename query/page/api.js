@@ -77,6 +77,17 @@ export async function get(path, signal) {
   return body;
 }
 
+/** Send a body by another method; the JSON of the response, null where there is none. */
+export async function change(method, path, body = null) {
+  const response = await send(path, {
+    method,
+    headers: body === null ? {} : { "Content-Type": "application/json" },
+    body: body === null ? null : JSON.stringify(body),
+  });
+  if (!response.ok) throw await refused(response);
+  return response.status === 204 ? null : response.json();
+}
+
 /** Ask a question; `tell(event, data)` is called for each step of the search. */
 export async function ask(question, tell, signal) {
   const response = await send("v1/search", {

@@ -5,6 +5,7 @@ import { $, h, put } from "./dom.js";
 import { onStatus, watch } from "./live.js";
 import { noteStatus, showOperations } from "./operations.js";
 import { closeSource, leave, openSource } from "./source.js";
+import { prepareStanding, showStanding } from "./standing.js";
 import { prepareStories, showConcept, showStories, showStory } from "./stories.js";
 import { prepareTrends, showTrends } from "./trends.js";
 
@@ -102,6 +103,7 @@ function prepareLinks() {
 function noted(status) {
   noteStatus(status, $("view-operations"));
   const now = Date.now();
+  showStanding(now).catch(() => {}); // the next status looks again
   if (status.generation === storiesOf || now - storiesAt < STORIES_EVERY) return;
   storiesOf = status.generation;
   storiesAt = now;
@@ -111,6 +113,7 @@ function noted(status) {
 }
 
 prepare();
+prepareStanding();
 prepareStories();
 prepareTrends();
 prepareLinks();

@@ -54,7 +54,7 @@ async function submit() {
   announcedAt = Date.now();
   put(status, "Searching.");
   try {
-    await ask(body(question), (event, data) => step(progress, event, data), mine.signal);
+    await ask(asked(question), (event, data) => step(progress, event, data), mine.signal);
     progress.ended();
   } catch (error) {
     failed(progress, error, mine.signal.aborted);
@@ -92,12 +92,13 @@ function failed(progress, error, aborted) {
   put($("ask-status"), aborted ? "Stopped." : "The question was not answered.");
 }
 
-function body(question) {
+/** A question with the effort and the filters that are chosen. */
+export function asked(question) {
   const form = new FormData($("ask"));
-  const asked = { question, budget: Number(form.get("budget")) };
-  if ($("since").value) asked.since = $("since").value;
-  if ($("source").value) asked.source = [$("source").value];
-  return asked;
+  const body = { question, budget: Number(form.get("budget")) };
+  if ($("since").value) body.since = $("since").value;
+  if ($("source").value) body.source = [$("source").value];
+  return body;
 }
 
 function busy(on) {

@@ -10,12 +10,14 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match, Route
 
 from index.errors import SnapshotRetiredError
 from query.errors import QueryError, UnknownCommunityError, UnknownConceptError
 from query.standing.types import StandingStoreError, UnknownStandingError
 
 MEDIA_TYPE = "application/problem+json"
+_NOT_ALLOWED = 405
 TYPE_PREFIX = "urn:tidegraph:problem:"
 
 
@@ -133,7 +135,17 @@ async def _http_error(request: Request, error: Exception) -> Response:
         405: f"{request.method} is not possible at {request.url.path}.",
     }.get(error.status_code, str(error.detail))
     body = problem(error.status_code, code, detail, request_id_of(request))
-    return problem_response(body, error.headers)
+    headers = {"Allow": _allowed(request)} if error.status_code == _NOT_ALLOWED else error.headers
+    return problem_response(body, headers)
+
+
+def _allowed(request: Request) -> str:
+    """The methods of all routes at an address; the framework names those of the first one."""
+    methods: set[str] = set()
+    for route in request.app.router.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            methods |= route.methods or set()
+    return ", ".join(sorted(methods))
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

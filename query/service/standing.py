@@ -39,6 +39,11 @@ LOOK_SECONDS = 0.5
 """Between two looks of an event stream for an update; a look is one read by primary key."""
 STREAMS = 64
 """Event streams of standing questions at once."""
+_BODY: dict[int | str, dict[str, Any]] = {
+    400: {**PROBLEMS[422], "description": "The body cannot be read as JSON at all"},
+    408: {**PROBLEMS[422], "description": "The body did not arrive in time"},
+    413: {**PROBLEMS[422], "description": "The body is too large"},
+}
 _DIGITS = 15
 _ID = re.compile(r"[0-9a-f]{16}\Z")
 
@@ -53,7 +58,7 @@ class StandingRequest(SearchRequest):
         default=None,
         description="Chunks tested for the first time in a day (UTC); the service's default "
         "when left out",
-        json_schema_extra={"minimum": 0},
+        ge=0,
     )
 
 
@@ -161,7 +166,7 @@ StoreGiven = Annotated[StandingStore, Depends(_store_of)]
 Id = Annotated[str, Path(description="The id of a standing question")]
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, responses=_BODY)
 def create_standing(
     asked: StandingRequest, service: ServiceGiven, store: StoreGiven
 ) -> StandingModel:
@@ -174,7 +179,7 @@ def create_standing(
     if webhook:
         service.check_webhook(webhook)
     allowed = service.limits.standing_tests_a_day
-    tests = allowed if asked.tests_a_day is None else min(max(asked.tests_a_day, 0), allowed)
+    tests = allowed if asked.tests_a_day is None else min(asked.tests_a_day, allowed)
     terms = Terms(
         question=question.text,
         budget=question.budget,
@@ -210,7 +215,7 @@ def get_standing(standing: Id, store: StoreGiven, response: Response) -> Standin
     return shown(store.get(_checked(standing)))
 
 
-@router.patch("/{standing}")
+@router.patch("/{standing}", responses=_BODY)
 def change_standing(
     standing: Id, change: Annotated[StandingChange, Body()], store: StoreGiven
 ) -> StandingModel:

@@ -3,8 +3,11 @@
 ``TIDEGRAPH_TEST_EXAMPLES`` asks for more requests of each route than the suite makes.
 """
 
+import atexit
 import os
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import schemathesis
 from hypothesis import HealthCheck, settings
@@ -17,6 +20,8 @@ from query.news import Newsroom
 from query.search import Engine
 from query.service.app import create_app
 from query.service.service import Limits
+from query.standing.store import StandingStore
+from query.standing.types import StandingSettings
 from tests.query.memory import MemorySource
 from tests.query.service.fakes import Desk
 from tests.query.small import DAY, LANGUAGE, stories
@@ -31,6 +36,12 @@ RELATIONS = {
 """What a schema cannot say: how two values relate, and the limits that are settings."""
 
 
+FOLDER = TemporaryDirectory()
+STANDING = StandingStore(Path(FOLDER.name), StandingSettings(most=10**6))
+atexit.register(FOLDER.cleanup)
+atexit.register(STANDING.close)
+
+
 def service():
     """The real search and newsroom over a small index in memory, without limits on haste."""
     source = MemorySource(stories())
@@ -39,6 +50,8 @@ def service():
         engine=Engine(source, LANGUAGE, OfflineAssessor()),
         news=Newsroom(),
         source=source,
+        standing=STANDING,
+        check_webhook=lambda _: None,
         clock=lambda: 7 * DAY,
     )
 
