@@ -16,6 +16,7 @@ from pydantic_settings import (
 )
 
 from deploy.errors import UsageError
+from index.expiry import parse_window
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -42,6 +43,13 @@ class Settings(BaseSettings):
     )
     collection: str = _setting(
         "Store", "default", "Name of the collection, recorded in the store.", min_length=1
+    )
+
+    window: str = _setting(
+        "Store",
+        "",
+        "How far behind the newest event time documents are kept, such as 30d (units s, m, h, d, "
+        "w); older ones expire. Empty keeps all.",
     )
 
     host: str = _setting(
@@ -442,6 +450,12 @@ class Settings(BaseSettings):
         if isinstance(value, str):
             parts = (part.strip() for part in value.replace("\n", ",").split(","))
             return tuple(part for part in parts if part)
+        return value
+
+    @field_validator("window")
+    @classmethod
+    def _check_window(cls, value: str) -> str:
+        parse_window(value)
         return value
 
     def check_address(self) -> None:

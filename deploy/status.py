@@ -16,7 +16,13 @@ from index.store.connection import open_readonly, store_path
 from index.types import Millis
 from index.view import SnapshotSource
 from query.model.session import NAME as BY_MODEL
-from query.service.status import GroupingStatus, Operations, StatusReport, VectorStatus
+from query.service.status import (
+    ExpiryStatus,
+    GroupingStatus,
+    Operations,
+    StatusReport,
+    VectorStatus,
+)
 
 if TYPE_CHECKING:  # its import compiles kernels, which a reader does not need
     from stream.consumer import ConsumerStatus
@@ -110,6 +116,7 @@ class Status:
             watermark=head.watermark if known else None,
             newest_arrival=Millis(head.newest_arrival) if known else None,
             operations=self._operations(consumer, head.generation),
+            expiry=ExpiryStatus(head.horizon, totals.due, totals.expired, totals.late),
         )
 
     def _lag(

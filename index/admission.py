@@ -6,12 +6,18 @@ the same content is a duplicate, with other content a conflict. Without versions
 partition decides, and a key that was first seen in another partition of its topic is rejected.
 A delete with a version follows the same rule; a delete without one (a null value has no place for
 it) is ordered by its partition alone and keeps the version of what it withdrew.
+
+With a window, a revision that is due to expire counts as gone whether or not it was taken out
+yet, so that no decision depends on how far expiry has come. What would be applied but lies
+outside the window is late: it is not indexed, and what it replaces is withdrawn
+(``docs/decisions/0008-expiry.md``).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from index.expiry import Window
 from index.types import Arrival, Deletion, Document, Millis, Reason, Rejected, Upsert, to_millis
 
 
@@ -25,26 +31,35 @@ class DocumentOutcome(StrEnum):
     STALE = "stale"
     UNKNOWN_DELETE = "unknown_delete"
     REJECTED = "rejected"
+    LATE = "late"
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the store knows of an id: a living revision (``number``) or a tombstone (None)."""
+    """What the store knows of an id: a living revision (``number``) or a tombstone (None).
+
+    ``event_at`` in milliseconds, of a living revision.
+    """
 
     number: int | None
     content_hash: bytes
     version: int | None
     topic: str
     partition: int
+    event_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """An arrival with the decision on it; ``rejected`` tells why where it was refused."""
+    """An arrival with the decision on it; ``rejected`` tells why where it was refused.
+
+    ``replaces``: a revision stood before it, in the store or in the batch.
+    """
 
     arrival: Arrival
     outcome: DocumentOutcome
     rejected: Rejected | None = None
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +67,8 @@ class Plan:
     """The decisions on a batch.
 
     ``admitted`` has every arrival in order. ``final`` is the net effect by document id: the
-    revision to be indexed with the partition it came from, or None for a withdrawal. ``known``
-    is what the store knew of the ids when the plan was made.
+    revision to be indexed with the partition it came from, or a withdrawal. ``known`` is what the
+    store knew of the ids when the plan was made.
     """
 
     admitted: tuple[Admitted, ...]
@@ -66,23 +81,35 @@ class Plan:
         found = []
         for admitted in self.final.values():
             content = admitted.arrival.content
-            if isinstance(content, Upsert):
+            if isinstance(content, Upsert) and admitted.outcome is not DocumentOutcome.LATE:
                 found.append(content.document)
         return found
 
 
-def decide(arrivals: Sequence[Arrival], known: Mapping[str, Known]) -> Plan:
-    """Admit a batch in order; ``known`` holds what the store knows of the ids in it."""
+def decide(
+    arrivals: Sequence[Arrival], known: Mapping[str, Known], window: Window | None = None
+) -> Plan:
+    """Admit a batch in order.
+
+    Args:
+        arrivals: In the order of their partitions.
+        known: What the store knows of the ids in it.
+        window: As it stands before the batch; it moves with every arrival, so that nothing depends
+            on where batches are cut.
+    """
+    window = window or Window()
     state = dict(known)
     admitted: list[Admitted] = []
     final: dict[str, Admitted] = {}
     for arrival in arrivals:
-        one = _admit(arrival, state)
+        if isinstance(arrival.content, Upsert):
+            window = window.after(arrival.content.document)
+        one = _admit(arrival, state, window)
         admitted.append(one)
         key = document_id(arrival)
         if key is None or one.outcome not in _APPLIED:
             continue
-        state[key] = _after(arrival, state.get(key))
+        state[key] = _after(one, state.get(key))
         final.pop(key, None)
         final[key] = one
     return Plan(tuple(admitted), final, known)
@@ -110,10 +137,15 @@ def observed_at(arrival: Arrival) -> Millis:
             return arrival.record.timestamp
 
 
-_APPLIED = (DocumentOutcome.INSERTED, DocumentOutcome.EDITED, DocumentOutcome.DELETED)
+_APPLIED = (
+    DocumentOutcome.INSERTED,
+    DocumentOutcome.EDITED,
+    DocumentOutcome.DELETED,
+    DocumentOutcome.LATE,
+)
 
 
-def _admit(arrival: Arrival, state: Mapping[str, Known]) -> Admitted:
+def _admit(arrival: Arrival, state: Mapping[str, Known], window: Window) -> Admitted:
     content = arrival.content
     if isinstance(content, Rejected):
         return Admitted(arrival, DocumentOutcome.REJECTED, content)
@@ -126,8 +158,13 @@ def _admit(arrival: Arrival, state: Mapping[str, Known]) -> Admitted:
             "one id must stay in one partition, or carry versions",
         )
     if isinstance(content, Deletion):
-        return Admitted(arrival, _deletion(content, before))
-    return _upsert(arrival, content.document, before)
+        return Admitted(arrival, _deletion(content, before, window))
+    admitted = _upsert(arrival, content.document, before, window)
+    late = not window.holds(to_millis(content.document.event_at))
+    if late and admitted.outcome in _APPLIED:
+        stood = before is not None and before.number is not None
+        return Admitted(arrival, DocumentOutcome.LATE, replaces=stood)
+    return admitted
 
 
 def _elsewhere(arrival: Arrival, before: Known) -> bool:
@@ -141,20 +178,24 @@ def _elsewhere(arrival: Arrival, before: Known) -> bool:
     return moved and version is None and before.version is None
 
 
-def _deletion(deletion: Deletion, before: Known | None) -> DocumentOutcome:
+def _alive(before: Known, window: Window) -> bool:
+    return before.number is not None and window.holds(before.event_at)
+
+
+def _deletion(deletion: Deletion, before: Known | None, window: Window) -> DocumentOutcome:
     if before is None:
         return DocumentOutcome.UNKNOWN_DELETE
-    if before.number is None:
+    if not _alive(before, window):
         return DocumentOutcome.DUPLICATE
     if deletion.version is not None and deletion.version <= (before.version or 0):
         return DocumentOutcome.STALE
     return DocumentOutcome.DELETED
 
 
-def _upsert(arrival: Arrival, document: Document, before: Known | None) -> Admitted:
+def _upsert(arrival: Arrival, document: Document, before: Known | None, window: Window) -> Admitted:
     if before is None:
         return Admitted(arrival, DocumentOutcome.INSERTED)
-    alive = before.number is not None
+    alive = _alive(before, window)
     applied = DocumentOutcome.EDITED if alive else DocumentOutcome.INSERTED
     same = alive and before.content_hash == document.content_hash()
     if document.version is None and before.version is None:
@@ -177,16 +218,30 @@ def _refuse(arrival: Arrival, reason: Reason, detail: str) -> Admitted:
     return Admitted(arrival, DocumentOutcome.REJECTED, Rejected(reason, detail))
 
 
-def _after(arrival: Arrival, before: Known | None) -> Known:
+def _after(admitted: Admitted, before: Known | None) -> Known:
     """What is known of an id once an applied arrival stands."""
-    position = arrival.record.position
-    content = arrival.content
-    if isinstance(content, Upsert):
+    position = admitted.arrival.record.position
+    content = admitted.arrival.content
+    if isinstance(content, Upsert) and admitted.outcome is not DocumentOutcome.LATE:
         document = content.document
         return Known(
-            -1, document.content_hash(), document.version, position.topic, position.partition
+            -1,
+            document.content_hash(),
+            document.version,
+            position.topic,
+            position.partition,
+            to_millis(document.event_at),
         )
+    version = tombstone_version(admitted.arrival, before)
+    return Known(None, b"", version, position.topic, position.partition)
+
+
+def tombstone_version(arrival: Arrival, before: Known | None) -> int | None:
+    """The version that is remembered of a document that an arrival took out."""
+    content = arrival.content
     version = content.version if isinstance(content, Deletion) else None
+    if isinstance(content, Upsert):
+        version = content.document.version
     if version is None and before is not None:
         version = before.version
-    return Known(None, b"", version, position.topic, position.partition)
+    return version

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from index.admission import Admitted, Plan
+from index.admission import Admitted, DocumentOutcome, Plan
 from index.counts.delta import chunk_delta
 from index.errors import NegativeCountError
 from index.store import dead_letters, documents
-from index.store.changes import record_changes
+from index.store.changes import record_changes, record_expiry
 from index.store.documents import FormCounts, Withdrawn
 from index.store.load import Names, SegmentBuilder
 from index.store.rows import NextNumbers, int32_blob
@@ -29,7 +29,8 @@ class Batch:
     """What a transaction gathers on its way; owned by it.
 
     ``failed``: documents whose analysis was rejected. ``inserted``: the concepts of each document
-    that was written. ``retracted``: slots.
+    that was written. ``retracted``: slots. ``expired``: those of ``withdrawn`` that the window
+    took.
     """
 
     builder: SegmentBuilder
@@ -41,6 +42,7 @@ class Batch:
     failed: dict[str, Rejected] = field(default_factory=dict)
     withdrawn: dict[str, Withdrawn] = field(default_factory=dict)
     inserted: dict[str, Int32Array] = field(default_factory=dict)
+    expired: list[str] = field(default_factory=list)
 
     @classmethod
     def begin(cls, names: Names, dimensions: int, numbers: NextNumbers) -> "Batch":
@@ -93,7 +95,8 @@ class DocumentWriting:
         for key, admitted in plan.final.items():
             content = admitted.arrival.content
             before = plan.known.get(key)
-            analysis = analyses[key] if isinstance(content, Upsert) else None
+            kept = isinstance(content, Upsert) and admitted.outcome is not DocumentOutcome.LATE
+            analysis = analyses[key] if kept else None
             if isinstance(analysis, Rejected):
                 batch.failed[key] = analysis
                 continue
@@ -115,6 +118,17 @@ class DocumentWriting:
         refused = [(a.arrival.record, a.rejected) for a in plan.admitted if a.rejected is not None]
         refused += [(plan.final[key].arrival.record, why) for key, why in batch.failed.items()]
         dead_letters.insert(self._connection, refused, self._now)
+
+    def expire(self, horizon: Millis, most: int, observed: Millis, batch: Batch) -> None:
+        """Take out the oldest documents before the horizon, ``most`` at most, after ``write``."""
+        batch.expired = documents.bury_due(
+            self._connection, horizon, self._generation, most, self._now
+        )
+        for key in batch.expired:
+            self._withdraw(key, batch)
+        self._forms.flush()
+        gone = [batch.withdrawn[key] for key in batch.expired]
+        record_expiry(self._connection, gone, observed, self._generation)
 
     def _withdraw(self, key: str, batch: Batch) -> None:
         gone = documents.withdraw(self._connection, key, self._forms)

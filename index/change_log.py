@@ -7,9 +7,9 @@ import numpy as np
 
 from index.types import Int32Array, Int64Array
 
-KINDS = ("insert", "edit", "delete")
+KINDS = ("insert", "edit", "delete", "expiry")
 """Kinds of a change by code."""
-INSERT, EDIT, DELETE = range(3)
+INSERT, EDIT, DELETE, EXPIRY = range(4)
 
 ChangeRow = tuple[int, str, str, int, int, str, Int32Array]
 """Generation, document id, kind, observed at, event at, source, concepts."""

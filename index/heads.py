@@ -10,24 +10,54 @@ from index import admission
 from index.admission import DocumentOutcome, Plan
 from index.batch import Batch
 from index.communities.live import LiveCommunities
+from index.expiry import Window
 from index.snapshot import Head, Totals
-from index.types import Arrival, Millis, Rejected, Upsert, to_millis
+from index.types import Arrival, Millis, Rejected, Upsert
 
 
-def next_head(before: Head, plan: Plan, batch: Batch, live: LiveCommunities, now: Millis) -> Head:
-    """The head of the generation that a batch makes; ``live`` stands as after it."""
+def window_of(length: Millis | None, head: Head) -> Window:
+    """The window as it stands after a generation."""
+    return Window(length, head.watermark or None)
+
+
+def window_after(window: Window, plan: Plan) -> Window:
+    """The window once a batch has arrived."""
+    for admitted in plan.admitted:
+        if isinstance(admitted.arrival.content, Upsert):
+            window = window.after(admitted.arrival.content.document)
+    return window
+
+
+def newest_arrival(before: Head, plan: Plan) -> Millis:
+    """When the newest record was observed, a batch included."""
     arrivals = [one.arrival for one in plan.admitted]
     observed = [admission.observed_at(a) for a in arrivals if not _is_rejected(a)]
-    events = [
-        to_millis(a.content.document.event_at) for a in arrivals if isinstance(a.content, Upsert)
-    ]
+    return Millis(max([before.newest_arrival, *observed]))
+
+
+def next_head(
+    before: Head,
+    plan: Plan,
+    batch: Batch,
+    live: LiveCommunities,
+    now: Millis,
+    window: Window,
+    due: int,
+) -> Head:
+    """The head of the generation that a batch makes.
+
+    ``live``, ``window`` and ``due`` (documents that wait to expire) stand as after it.
+    """
+    late = sum(one.outcome is DocumentOutcome.LATE for one in plan.admitted)
+    totals = _totals(before.totals, batch, live)
     return Head(
         generation=before.generation + 1,
         committed_at=now,
-        watermark=Millis(max([before.watermark, *events])),
-        newest_arrival=Millis(max([before.newest_arrival, *observed])),
-        positions=_positions(before.positions, arrivals),
-        totals=_totals(before.totals, batch, live),
+        watermark=window.watermark or before.watermark,
+        newest_arrival=newest_arrival(before, plan),
+        positions=_positions(before.positions, [one.arrival for one in plan.admitted]),
+        totals=replace(totals, due=due, late=totals.late + late),
+        horizon=window.horizon,
     )
 
 
@@ -48,6 +78,7 @@ def _totals(before: Totals, batch: Batch, live: LiveCommunities) -> Totals:
         before,
         documents=before.documents + len(batch.inserted) - len(batch.withdrawn),
         chunks=before.chunks + len(batch.added) - len(batch.removed),
+        expired=before.expired + len(batch.expired),
         concepts=int(np.count_nonzero(counts.f)),
         edges=counts.edge_count,
         frequency_sum=counts.F,

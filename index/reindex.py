@@ -19,7 +19,7 @@ from index.analysis.fingerprint import Fingerprint
 from index.communities.fullrun import GroupingSettings
 from index.communities.keeper import CommunityKeeper
 from index.errors import StoreError
-from index.store import meta
+from index.store import generations, meta
 from index.store.connection import (
     open_readonly,
     open_writable,
@@ -139,7 +139,8 @@ def _analyze_again(
         for _ in keeper.finish():
             pass
         keeper.close()
-        writer.take_over(lambda connection: _carry_over(source, connection))
+        head = generations.latest(source).head
+        writer.take_over(lambda connection: _carry_over(source, connection), head)
     finally:
         writer.close()
 

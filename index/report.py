@@ -9,7 +9,11 @@ from index.communities.dynamic import Work
 
 @dataclass(frozen=True, slots=True)
 class GenerationReport:
-    """What a generation did, for one line of the log and the metrics."""
+    """What a generation did, for one line of the log and the metrics.
+
+    ``expired``: documents that the window took; ``due``: those that still wait for it. ``drained``:
+    it did nothing else, for the stream was idle.
+    """
 
     generation: int
     outcomes: Mapping[DocumentOutcome, int] = field(default_factory=dict)
@@ -23,3 +27,6 @@ class GenerationReport:
     documents: int = 0
     chunks: int = 0
     seconds: float = 0.0
+    expired: int = 0
+    due: int = 0
+    drained: bool = False

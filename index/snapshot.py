@@ -34,6 +34,8 @@ class Totals:
 
     ``frequency_sum`` is F, ``weight_sum`` is W, ``edges`` the distinct pairs with w > 0;
     ``modularity`` by level from C0: C0 as it is, the levels below as of the last full run.
+    ``due`` counts those of ``documents`` that wait to expire; ``expired`` and ``late`` all
+    documents since the store began that left the window, and that arrived behind it.
     """
 
     documents: int = 0
@@ -43,11 +45,19 @@ class Totals:
     frequency_sum: int = 0
     weight_sum: int = 0
     modularity: tuple[float, ...] = ()
+    due: int = 0
+    expired: int = 0
+    late: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a generation says of itself. ``positions``: next offset by (topic, partition)."""
+    """What a generation says of itself. ``positions``: next offset by (topic, partition).
+
+    ``watermark`` is the largest event time so far. Documents with an event time before
+    ``horizon``, the watermark less the window, are hidden until they are taken out; None without
+    a window.
+    """
 
     generation: int = 0
     committed_at: Millis = _NEVER
@@ -55,6 +65,7 @@ class Head:
     newest_arrival: Millis = _NEVER
     positions: Mapping[tuple[str, int], int] = field(default_factory=dict)
     totals: Totals = field(default_factory=Totals)
+    horizon: Millis | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,6 +168,17 @@ class Snapshot:
     def alive(self) -> BoolArray:
         """bool[rows]: which chunk rows are part of this generation."""
         return _joined(self.segments_alive, np.bool_)
+
+    @cached_property
+    def shown(self) -> BoolArray:
+        """bool[rows]: the living chunk rows but for those that are due to expire.
+
+        The counts hold what is ``alive``; what is read, listed or searched must be shown.
+        """
+        if self.head.horizon is None or not self.head.totals.due:
+            return self.alive
+        shown: BoolArray = self.alive & (self.event_at >= self.head.horizon)[self.chunk_document]
+        return shown
 
     @cached_property
     def slots(self) -> Int64Array:

@@ -21,6 +21,7 @@ from index.communities.ties import epoch_graph
 from index.counts.graph import Counts
 from index.counts.recount import counts_of
 from index.snapshot import Snapshot
+from index.store import documents as store_documents
 from index.store import generations, meta
 from index.store.connection import open_readonly, store_path, translated
 from index.store.generations import Generation
@@ -127,6 +128,7 @@ def _rows(connection: sqlite3.Connection, generation: Generation) -> Iterator[Ch
     yield _equal("documents", count("SELECT count(*) FROM documents"), totals.documents)
     yield _equal("chunks", count("SELECT count(*) FROM chunks"), totals.chunks)
     chunks = count("SELECT count(*) FROM chunks")
+    yield _equal("due", store_documents.count_due(connection, generation.head.horizon), totals.due)
     yield _equal("full text", count("SELECT count(*) FROM full_text"), chunks)
     orphans = {
         "chunks without a document": "SELECT count(*) FROM chunks WHERE document NOT IN"

@@ -53,13 +53,14 @@ class ChangeKind:
     INSERT = "insert"
     EDIT = "edit"
     DELETE = "delete"
+    EXPIRY = "expiry"
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentChange:
-    """One document inserted, edited or withdrawn by one generation; no text is kept of it.
+    """One document inserted, edited, withdrawn or expired; no text is kept of it.
 
-    ``concepts`` are those of its chunks (of the withdrawn revision for a deletion).
+    ``concepts`` are those of its chunks (of the former revision where it is gone).
     """
 
     generation: int
@@ -108,6 +109,8 @@ class CommunityLineage:
 
 class View(Protocol):
     """What a query reads. All results are of ``snapshot.generation``.
+
+    Documents that are due to expire are left out as if they were no more.
 
     Raises ``SnapshotRetiredError`` from any method once it was held longer than its limit.
     """
@@ -164,7 +167,10 @@ class View(Protocol):
         """
 
     def was_deleted(self, document_id: str) -> bool:
-        """Whether a tombstone stands for the id."""
+        """Whether a tombstone stands for the id: withdrawn, or expired."""
+
+    def has_expired(self, document_id: str) -> bool:
+        """Whether it was the window that took the document, or is due to."""
 
     def lineage(self, community: int, limit: int) -> CommunityLineage | None:
         """What became of a community, dead or alive; None where no such id was ever given."""
@@ -184,5 +190,5 @@ class SnapshotSource(Protocol):
 
 
 def mask_rows(snapshot: Snapshot, documents: BoolArray) -> BoolArray:
-    """bool[rows]: living chunk rows of the document rows that a mask allows."""
-    return snapshot.alive & documents[snapshot.chunk_document]
+    """bool[rows]: the chunk rows shown of the document rows that a mask allows."""
+    return snapshot.shown & documents[snapshot.chunk_document]

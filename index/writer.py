@@ -27,6 +27,7 @@ from index.communities.partition import Partition
 from index.communities.pruning import PruningSettings
 from index.counts.graph import Counts
 from index.counts.recount import counts_of
+from index.expiry import DRAINED, EXPIRED_PER_INSERT, Window
 from index.report import GenerationReport
 from index.snapshot import Change, Head, Snapshot
 from index.store import communities, documents, generations, meta
@@ -60,11 +61,13 @@ class Writer:
         fingerprint: Fingerprint,
         clock: Clock,
         dynamic: DynamicSettings,
+        window: Millis | None,
     ) -> None:
         self._path = path
         self._lock = lock
         self._connection = connection
         self._clock = clock
+        self._length = window
         self._names = Names()
         self._dimensions = fingerprint.dimensions
         self._generation, snapshot = whole_snapshot(connection, self._names, self._dimensions)
@@ -85,10 +88,12 @@ class Writer:
         clock: Clock = time.time,
         store_name: str | None = None,
         dynamic: DynamicSettings | None = None,
+        window: Millis | None = None,
     ) -> "Writer":
         """Open or create the store of a directory (the one in force, unless named).
 
-        ``dynamic``: how the communities follow the stream.
+        ``dynamic``: how the communities follow the stream. ``window``: milliseconds behind the
+        newest event time for which documents are kept; None keeps them all.
 
         Raises ``StoreLockedError`` (another writer), ``SchemaTooNewError``,
         ``FingerprintMismatchError`` (built with another analyzer) or ``StoreError``.
@@ -101,7 +106,8 @@ class Writer:
             with translated(path):
                 meta.check_integrity(connection, path)
                 meta.check_fingerprint(connection, fingerprint, collection)
-                return cls(path, lock, connection, fingerprint, clock, dynamic or DynamicSettings())
+                dynamic = dynamic or DynamicSettings()
+                return cls(path, lock, connection, fingerprint, clock, dynamic, window)
         except BaseException:
             lock.release()
             raise
@@ -143,7 +149,7 @@ class Writer:
     def plan(self, arrivals: Sequence[Arrival]) -> Plan:
         """Decide on a batch; holds until the next commit."""
         ids = filter(None, map(admission.document_id, arrivals))
-        return admission.decide(arrivals, documents.known(self._connection, ids))
+        return admission.decide(arrivals, documents.known(self._connection, ids), self._window)
 
     def commit(
         self, plan: Plan, analyses: Mapping[str, Analysis | Rejected], *, force: bool = False
@@ -157,6 +163,22 @@ class Writer:
         """
         if not plan.admitted and not force:
             return GenerationReport(self._generation.head.generation)
+        return self._commit(plan, analyses)
+
+    def expire(self) -> GenerationReport | None:
+        """Take some of what is due out, in a generation of its own, for when the stream is idle.
+
+        None where nothing is due and the window in force is the one that was set.
+        """
+        head = self._generation.head
+        if not head.totals.due and head.horizon == self._window.horizon:
+            return None
+        return replace(self._commit(Plan((), {}), {}, DRAINED), drained=True)
+
+    def _commit(
+        self, plan: Plan, analyses: Mapping[str, Analysis | Rejected], most: int = 0
+    ) -> GenerationReport:
+        """``most``: documents that may expire whatever was written."""
         started = time.perf_counter()
         concepts_before = len(self._names.vocabulary)
         self._recover()
@@ -165,13 +187,18 @@ class Writer:
             with self._writing() as number:
                 writing = DocumentWriting(self._connection, self._names, number, self._now())
                 writing.write(plan, analyses, batch)
+                window = heads.window_after(self._window, plan)
+                if window.horizon is not None:
+                    most = max(most, EXPIRED_PER_INSERT * len(batch.inserted))
+                    newest = heads.newest_arrival(self._generation.head, plan)
+                    writing.expire(window.horizon, most, newest, batch)
                 delta = batch.delta()
                 before = self._live.hierarchy
                 applied = self._live.apply(delta)
                 regrouped = communities.write(self._connection, before, applied.adoptions, number)
-                generation = self._write_batch(plan, batch, delta, regrouped=regrouped)
+                generation = self._write_batch(plan, batch, delta, window, regrouped=regrouped)
                 if number % _TIDIED_EVERY == 0:
-                    documents.forget_tombstones(self._connection)
+                    documents.forget_tombstones(self._connection, self._length)
                     give_back(self._connection)
         except BaseException as error:
             told = batch.refusal(error, self._names.vocabulary, self.latest().generation)
@@ -193,6 +220,8 @@ class Writer:
             documents=generation.head.totals.documents,
             chunks=generation.head.totals.chunks,
             seconds=time.perf_counter() - started,
+            expired=len(batch.expired),
+            due=generation.head.totals.due,
         )
 
     def adopt(
@@ -231,15 +260,28 @@ class Writer:
         )
 
     def take_over(
-        self, carry: Callable[[sqlite3.Connection], Mapping[tuple[str, int], int]]
+        self,
+        carry: Callable[[sqlite3.Connection], Mapping[tuple[str, int], int]],
+        head: Head | None = None,
     ) -> None:
-        """End a reindexing: ``carry`` copies rows in and returns the positions to go on from."""
+        """End a reindexing: ``carry`` copies rows in and returns the positions to go on from.
+
+        ``head``: that of the store it was made from; its clock and its sums of the past go on.
+        """
         with self._writing():
             positions = carry(self._connection)
             self._connection.execute("DELETE FROM positions")
             meta.write_positions(self._connection, positions)
-            head = replace(self._next_head(), positions=positions)
-            generation = self._insert(head, regrouped=False)
+            after = replace(self._next_head(), positions=positions)
+            if head is not None:
+                expired, late = head.totals.expired, head.totals.late
+                after = replace(
+                    after,
+                    watermark=head.watermark,
+                    newest_arrival=head.newest_arrival,
+                    totals=replace(after.totals, expired=expired, late=late),
+                )
+            generation = self._insert(after, regrouped=False)
         self._publish(generation, None, None, regrouped=False)
 
     def close(self) -> None:
@@ -247,6 +289,11 @@ class Writer:
         self._pins.close()
         self._connection.close()
         self._lock.release()
+
+    @property
+    def _window(self) -> Window:
+        """The window where the stream stands now."""
+        return heads.window_of(self._length, self._generation.head)
 
     @property
     def _live(self) -> LiveCommunities:
@@ -287,10 +334,11 @@ class Writer:
             raise
 
     def _write_batch(
-        self, plan: Plan, batch: Batch, delta: Delta, *, regrouped: bool
+        self, plan: Plan, batch: Batch, delta: Delta, window: Window, *, regrouped: bool
     ) -> Generation:
         before = self._generation
-        head = heads.next_head(before.head, plan, batch, self._live, self._now())
+        due = documents.count_due(self._connection, window.horizon)
+        head = heads.next_head(before.head, plan, batch, self._live, self._now(), window, due)
         meta.write_positions(self._connection, head.positions)
         numbers = replace(
             before.next_numbers,

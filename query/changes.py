@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from index.change_log import ChangeColumns
+from index.change_log import EXPIRY, ChangeColumns
 from index.types import Int64Array, Millis
 from query.errors import BadFilterError
 
@@ -34,6 +34,22 @@ class Time(StrEnum):
     def reaching(self, since: Millis) -> Millis:
         """From which moment of arrival on changes can lie after ``since``."""
         return since if self is Time.OBSERVED else _ALWAYS
+
+
+def shown(changes: ChangeColumns, horizon: Millis | None) -> ChangeColumns:
+    """The changes of documents inside the window, if there is one; an expiry is no change.
+
+    So a count is the same before and after what is due was taken out.
+    """
+    kept = changes.kind != EXPIRY
+    if horizon is not None:
+        kept &= changes.event_at >= horizon
+    return changes if kept.all() else changes.take(np.flatnonzero(kept))
+
+
+def expired(changes: ChangeColumns) -> int:
+    """How many of some changes are expiries."""
+    return int(np.count_nonzero(changes.kind == EXPIRY))
 
 
 def within(changes: ChangeColumns, time: Time, since: Millis, until: Millis) -> ChangeColumns:

@@ -109,7 +109,7 @@ def relevant_outside(
     settings: SearchSettings,
 ) -> bool:
     """Whether the best chunks that the filters left out are relevant to a question."""
-    outside = graph.snapshot.alive & ~rows
+    outside = graph.snapshot.shown & ~rows
     if not outside.any():
         return False
     offline = OfflineAssessor()

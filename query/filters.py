@@ -46,12 +46,14 @@ def row_mask(view: View, filters: Filters) -> BoolArray:
     return mask_rows(view.snapshot, document_mask(view, filters))
 
 
-def condition(filters: Filters) -> Condition:
-    """The same limits as a vector index understands them."""
+def condition(filters: Filters, horizon: Millis | None = None) -> Condition:
+    """The same limits as a vector index understands them; nothing from before the horizon."""
     window = filters.since, filters.until
     observed = filters.time is TimeAxis.OBSERVED
+    since, until = (None, None) if observed else window
+    bounds = [moment for moment in (since, horizon) if moment is not None]
     return Condition(
-        event_at=(None, None) if observed else window,
+        event_at=(max(bounds, default=None), until),
         observed_at=window if observed else (None, None),
         source=filters.source,
         lang=filters.lang,

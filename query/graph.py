@@ -72,7 +72,7 @@ class SearchGraph:
         """The edges of a walk, those of a title's concepts weighing ``title``."""
         if title not in self._edges:
             snapshot = self.snapshot
-            alive = snapshot.alive.astype(np.float32)
+            alive = snapshot.shown.astype(np.float32)
             titles = self.titles * np.float32(title)
             self._edges[title] = edges(self.chunks, titles, snapshot.chunk_document, alive)
         return self._edges[title]
@@ -83,7 +83,7 @@ class SearchGraph:
 
     @cached_property
     def documents_alive(self) -> BoolArray:
-        """bool[document_rows]: documents with a living chunk."""
+        """bool[document_rows]: documents with a living chunk that is shown."""
         return self._chunks_of_document > 0
 
     @cached_property
@@ -91,7 +91,7 @@ class SearchGraph:
         """float32[document_rows]: living chunks of each document."""
         snapshot = self.snapshot
         counts = np.bincount(
-            snapshot.chunk_document[snapshot.alive], minlength=len(snapshot.documents)
+            snapshot.chunk_document[snapshot.shown], minlength=len(snapshot.documents)
         )
         return counts.astype(np.float32)
 
@@ -181,7 +181,7 @@ class SearchGraph:
             snapshot = self.snapshot
             chunks = Lists(self.chunks.indptr, self.chunks.indices)
             home, _ = homes(chunks, self.branches, level, self.idf)
-            self._placed[level] = placed(home, snapshot.alive, snapshot.chunk_document)
+            self._placed[level] = placed(home, snapshot.shown, snapshot.chunk_document)
         return self._placed[level]
 
     @cached_property

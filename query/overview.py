@@ -140,7 +140,7 @@ def concept(view: View, graph: SearchGraph, name: str) -> ConceptCard:
     snapshot = graph.snapshot
     number = exactly(graph, name)
     rows = snapshot.concept_chunks[[number]].indices
-    rows = rows[snapshot.alive[rows]]
+    rows = rows[snapshot.shown[rows]]
     titled = snapshot.concept_titles[[number]].indices
     documents = np.union1d(
         snapshot.chunk_document[rows], titled[graph.documents_alive[titled]]

@@ -162,7 +162,8 @@ def rows_of_name(name: str, view: View, graph: SearchGraph) -> Int64Array:
             if not len(slots):
                 break
     rows = graph.snapshot.rows_of(slots)
-    return rows[rows >= 0]
+    rows = rows[rows >= 0]
+    return rows[graph.snapshot.shown[rows]]
 
 
 def _rows_of_concepts(numbers: Sequence[int], graph: SearchGraph) -> Int64Array:
@@ -171,4 +172,4 @@ def _rows_of_concepts(numbers: Sequence[int], graph: SearchGraph) -> Int64Array:
     named[snapshot.concept_chunks[list(numbers)].indices] = True
     titled = np.zeros(len(snapshot.documents), np.bool_)
     titled[snapshot.concept_titles[list(numbers)].indices] = True
-    return np.flatnonzero((named | titled[snapshot.chunk_document]) & snapshot.alive)
+    return np.flatnonzero((named | titled[snapshot.chunk_document]) & snapshot.shown)

@@ -91,7 +91,7 @@ def _window(found: Times, view: View) -> Window | None:
         until = found.until if found.until is not None else found.since
         named = view.with_facet(FacetKind.DATE.value, found.since, until, None)
         return None if len(named) else window
-    living = np.unique(snapshot.chunk_document[snapshot.alive])
+    living = np.unique(snapshot.chunk_document[snapshot.shown])
     first = int(snapshot.event_at[living].min()) if len(living) else 0
     if found.until is not None and found.until <= first:
         return replace(window, applied=False)

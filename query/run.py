@@ -313,7 +313,8 @@ class Run:
     @cached_property
     def _lookup(self) -> Lookup:
         """Similarity over the allowed rows; made late, since an index may have to be asked."""
-        return self.tools.similar.over(self.view, self.rows, condition(self.reading.filters))
+        limits = condition(self.reading.filters, self.view.snapshot.head.horizon)
+        return self.tools.similar.over(self.view, self.rows, limits)
 
     def _degraded(self) -> tuple[str, ...]:
         """What should have helped and could not."""

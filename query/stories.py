@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from index.analysis.sentences import sentence_spans
-from index.change_log import DELETE, EDIT, INSERT, ChangeColumns
+from index.change_log import DELETE, EDIT, INSERT, KINDS, ChangeColumns
 from index.communities.hierarchy import Hierarchy
 from index.types import Int64Array, Millis, from_millis
 from index.view import StoredDocument, View
 from query.briefs import brief_of_change
-from query.changes import Time, concerning, within
+from query.changes import Time, concerning, expired, shown, within
 from query.claims import cite
 from query.errors import UnknownConceptError
 from query.graph import SearchGraph
@@ -60,6 +60,8 @@ def new(
     changes = within(view.change_columns(since), Time.OBSERVED, since, until)
     if concepts is not None:
         changes = concerning(changes, concepts, view.snapshot.concept_count)
+    gone = expired(changes)
+    changes = shown(changes, view.snapshot.head.horizon)
     arrivals = _told(graph, changes)
     order = _most_recent_first(arrivals)
     displays = view.displays([] if concepts is None else concepts[:SHOWN].tolist())
@@ -72,6 +74,7 @@ def new(
         stories_count=len(order),
         stories=_stories(view, graph, arrivals, order[:limit].tolist(), about),
         generation=view.snapshot.generation,
+        expired=gone,
     )
 
 
@@ -153,7 +156,7 @@ def _story(
 ) -> Story:
     """One story from its changes ``rows``; ``briefs`` are its first and its newest documents."""
     changes = arrivals.changes
-    kinds = np.bincount(changes.kind[rows], minlength=3).tolist()
+    kinds = np.bincount(changes.kind[rows], minlength=len(KINDS)).tolist()
     codes, firsts = np.unique(changes.source[rows], return_index=True)
     sources = [changes.sources[code] for code in codes[np.argsort(firsts)].tolist()]
     return Story(
@@ -213,11 +216,13 @@ def timeseries(
     concepts = matching(graph, concept)
     if not len(concepts):
         raise UnknownConceptError(f"the index holds no concept {concept!r}")
-    changes = within(view.change_columns(time.reaching(since)), time, since, until)
+    changes = shown(view.change_columns(time.reaching(since)), view.snapshot.head.horizon)
+    changes = within(changes, time, since, until)
     changes = concerning(changes, concepts, view.snapshot.concept_count)
     first, end = since // interval, -(-until // interval)
     place = time.of(changes) // interval - first
-    counts = np.bincount(place * 3 + changes.kind, minlength=(end - first) * 3).reshape(-1, 3)
+    kinds = len(KINDS)
+    counts = np.bincount(place * kinds + changes.kind, minlength=(end - first) * kinds)
     return tuple(
         TimeRow(
             start=from_millis((first + at) * interval).isoformat().replace("+00:00", "Z"),
@@ -225,5 +230,5 @@ def timeseries(
             edits=row[EDIT],
             withdrawals=row[DELETE],
         )
-        for at, row in enumerate(counts.tolist())
+        for at, row in enumerate(counts.reshape(-1, kinds).tolist())
     )

@@ -14,7 +14,7 @@ from index.types import Float64Array, Int64Array, Millis
 from index.view import View
 from query.briefs import brief_of_change
 from query.burst import due, scored, weights
-from query.changes import Axis, Time, axis_of
+from query.changes import Axis, Time, axis_of, shown
 from query.errors import UnknownCommunityError
 from query.graph import SearchGraph
 from query.homes import Lists, homes
@@ -153,6 +153,7 @@ def _counted(view: View, asked: TrendsAsked, axis: Axis) -> tuple[ChangeColumns,
     """The changes that count, in order of time, and the interval of each."""
     first = Millis(asked.since - asked.window)
     changes = view.change_columns(asked.time.reaching(first))
+    changes = shown(changes, view.snapshot.head.horizon)
     moments = asked.time.of(changes)
     rows = np.flatnonzero((moments >= first) & (moments < asked.until))
     bar = (moments[rows] - axis.start) // axis.length

@@ -57,7 +57,8 @@ class News:
 
     ``matched`` are the surface forms of the concepts that X stood for; empty together with a
     given ``about`` means that the index has no concept of that name. ``changes`` counts all
-    changes in the window that concern X; ``stories_count`` all stories before the limit.
+    changes in the window that concern X; ``stories_count`` all stories before the limit;
+    ``expired`` the documents that left the index meanwhile, which are no story.
     """
 
     about: str | None
@@ -68,6 +69,7 @@ class News:
     stories_count: int
     stories: tuple[Story, ...]
     generation: int
+    expired: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,6 +180,8 @@ class Consumer:
                 self._commit(self._pending[0])
                 self._pending.popleft()
             if ends is not None and not stop.is_set():
+                while self._expire() and not stop.is_set():
+                    continue
                 self._enter(Phase.FINISH)
                 for report in self._grouping.finish():
                     self._observe(report)
@@ -292,10 +294,20 @@ class Consumer:
         )
 
     def _step(self, *, idle: bool) -> None:
+        if idle:
+            self._expire()
         self._enter(Phase.GROUP)
         report = self._grouping.step(idle=idle)
         if report is not None:
             self._observe(report)
+
+    def _expire(self) -> bool:
+        """Take out some of what the window has left behind; whether there was any."""
+        self._enter(Phase.COMMIT)
+        report = self._writer.expire()
+        if report is not None:
+            self._observe(report)
+        return report is not None
 
     def _reached(self, ends: Mapping[Partition, int]) -> bool:
         positions = self._source.positions()

@@ -15,6 +15,7 @@ from index.analysis.pool import AnalysisPool
 from index.communities.dynamic import DynamicSettings
 from index.communities.fullrun import GroupingSettings
 from index.communities.keeper import CommunityKeeper
+from index.expiry import parse_window
 from index.reindex import ReindexReport
 from index.reindex import reindex as reindex_store
 from index.report import GenerationReport
@@ -93,6 +94,7 @@ def _writer(settings: Settings, analyzer: Analyzer) -> Writer:
         fingerprint=analyzer.fingerprint,
         collection=settings.collection,
         dynamic=DynamicSettings(max_size=settings.community_size, seed=settings.seed),
+        window=parse_window(settings.window),
     )
 
 

@@ -31,6 +31,15 @@ Sets = Annotated[
         rich_help_panel=STORE,
     ),
 ]
+Window = Annotated[
+    str | None,
+    typer.Option(
+        "--window",
+        metavar="LENGTH",
+        help="Keep documents this far behind the newest event time (30d); older ones expire.",
+        rich_help_panel=STORE,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Host = Annotated[
     str | None,

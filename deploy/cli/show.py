@@ -74,12 +74,23 @@ def status(out: Console, body: Mapping[str, Any], where: str) -> None:
         ("lag", "not known" if body["lag"] is None else f"{body['lag']:,} records"),
         ("freshness", _seconds(body["freshness_seconds"])),
         ("newest arrival", plain(body.get("newest_arrival") or "none")),
+        ("window", _window(body.get("expiry") or {})),
         ("vectors", _vectors(body.get("operations", {}).get("vectors"))),
         ("told by", plain(where)),
     ]
     for name, value in rows:
         table.add_row(Text(name, style="dim"), Text(value))
     out.print(table)
+
+
+def _window(state: Mapping[str, Any]) -> str:
+    if not state.get("horizon"):
+        return "none, everything is kept"
+    since = plain(state["horizon"])[:16].replace("T", " ")
+    return (
+        f"documents since {since} UTC; {state['expired']:,} expired, {state['due']:,} are due, "
+        f"{state['late']:,} came too late"
+    )
 
 
 def _vectors(state: Mapping[str, Any] | None) -> str:
@@ -121,6 +132,8 @@ def news(out: Console, body: Mapping[str, Any]) -> None:
             style="bold",
         )
     )
+    if body.get("expired"):
+        out.print(Text(f"{body['expired']} documents expired meanwhile", style="dim"))
     for story in body["stories"]:
         out.print()
         out.print(Text(", ".join(map(plain, story["concepts"][:6])), style="bold"))

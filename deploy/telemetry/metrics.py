@@ -28,6 +28,7 @@ class Metrics:
         self.documents = self._counter(
             "documents", "Records committed, by what they did.", "outcome"
         )
+        self.expired = self._counter("documents_expired", "Documents that the window took.")
         self.dead_letters = self._counter("dead_letters", "Rejected records.", "reason")
         self.outbox = self._counter(
             "dead_letters_published", "Dead letters published to their topic.", "outcome"
@@ -171,6 +172,7 @@ def _sample_names(metric: Metric) -> Iterable[str]:
 _STANDING = {
     "tidegraph_generation": "Number of the newest generation.",
     "tidegraph_indexed_documents": "Documents in the newest generation.",
+    "tidegraph_expiring_documents": "Documents outside the window that are not taken out yet.",
     "tidegraph_indexed_chunks": "Chunks in the newest generation.",
     "tidegraph_indexed_concepts": "Concepts in the newest generation.",
     "tidegraph_indexed_edges": "Distinct co-occurring pairs in the newest generation.",
@@ -232,6 +234,7 @@ class _Standing(Collector):
 def _plain(status: StatusReport) -> Iterator[tuple[str, float | None]]:
     yield "tidegraph_generation", status.generation
     yield "tidegraph_indexed_documents", status.documents
+    yield "tidegraph_expiring_documents", status.expiry.due
     yield "tidegraph_indexed_chunks", status.chunks
     yield "tidegraph_indexed_concepts", status.concepts
     yield "tidegraph_indexed_edges", status.edges

@@ -52,7 +52,7 @@ class Telemetry:
         if isinstance(report, BatchReport):
             self._batch(report)
         elif isinstance(report, GenerationReport):
-            self._communities(report)
+            (self._drained if report.drained else self._communities)(report)
         elif isinstance(report, SearchReport):
             self._search(report)
         elif isinstance(report, PollReport):
@@ -105,6 +105,7 @@ class Telemetry:
         metrics.generations.inc()
         metrics.chunks_added.inc(generation.chunks_added)
         metrics.chunks_retracted.inc(generation.chunks_retracted)
+        metrics.expired.inc(generation.expired)
         metrics.pairs_changed.inc(generation.pairs_changed)
         metrics.commit.observe(generation.seconds)
         self._grouped(generation)
@@ -124,12 +125,33 @@ class Telemetry:
             chunks_added=generation.chunks_added,
             chunks_retracted=generation.chunks_retracted,
             documents=generation.documents,
+            expired=generation.expired or None,
+            due=generation.due or None,
             **_work(generation),
             waited=round(report.waited, 4),
             analyzed=round(report.analyzed, 4),
             committed=round(report.committed, 4),
             freshness=round(report.freshness, 3),
             lag=report.lag,
+        )
+
+    def _drained(self, report: GenerationReport) -> None:
+        metrics = self.metrics
+        metrics.generations.inc()
+        metrics.expired.inc(report.expired)
+        metrics.chunks_retracted.inc(report.chunks_retracted)
+        metrics.pairs_changed.inc(report.pairs_changed)
+        metrics.commit.observe(report.seconds)
+        self._grouped(report)
+        self._log.info(
+            "expired",
+            generation=report.generation,
+            expired=report.expired,
+            due=report.due,
+            chunks_retracted=report.chunks_retracted,
+            documents=report.documents,
+            **_work(report),
+            seconds=round(report.seconds, 4),
         )
 
     def _communities(self, report: GenerationReport) -> None:

@@ -1,7 +1,7 @@
 """The change log: what arrived when, without a text, for `new`, trends and stories."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from index.admission import DocumentOutcome, Plan, document_id, observed_at
 from index.store.documents import Withdrawn
@@ -18,6 +18,7 @@ _KINDS = {
     DocumentOutcome.INSERTED: ChangeKind.INSERT,
     DocumentOutcome.EDITED: ChangeKind.EDIT,
     DocumentOutcome.DELETED: ChangeKind.DELETE,
+    DocumentOutcome.LATE: ChangeKind.EXPIRY,
 }
 
 
@@ -39,6 +40,8 @@ def record_changes(
         kind = _KINDS.get(admitted.outcome)
         if key is None or kind is None or key in failed:
             continue
+        if kind == ChangeKind.EXPIRY and not admitted.replaces:
+            continue  # it came too late, and nothing stood for it
         content = admitted.arrival.content
         gone = withdrawn.get(key)
         observed = observed_at(admitted.arrival)
@@ -52,6 +55,31 @@ def record_changes(
             concepts = gone.concepts
         blob = b"" if concepts is None else int32_blob(concepts)
         rows.append((generation, key, kind, observed, event_at, source, blob))
+    _write(connection, rows, generation)
+
+
+def record_expiry(
+    connection: sqlite3.Connection, expired: Sequence[Withdrawn], observed: Millis, generation: int
+) -> None:
+    """Write a row for every document that expired; ``observed``: the newest arrival's time."""
+    rows = [
+        (
+            generation,
+            gone.document_id,
+            ChangeKind.EXPIRY,
+            observed,
+            gone.event_at,
+            gone.source,
+            int32_blob(gone.concepts),
+        )
+        for gone in expired
+    ]
+    _write(connection, rows, generation)
+
+
+def _write(
+    connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]], generation: int
+) -> None:
     connection.executemany("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     if rows and generation % _PRUNED_EVERY == 0:
         connection.execute(

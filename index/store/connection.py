@@ -9,7 +9,7 @@ from pathlib import Path
 from index.errors import SchemaTooNewError, StoreError
 from index.store.migrate import migrate
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 STORE_NAME = "index.db"
 CURRENT_NAME = "current"
 """Names the store file in force once a reindex has switched to another one."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import orjson
 
-from index.admission import Admitted, Known, document_id
+from index.admission import Admitted, DocumentOutcome, Known, document_id, tombstone_version
 from index.analysis.scripts import spread
+from index.expiry import TRACES
 from index.store.rows import int32_array, int32_blob
 from index.types import (
     Analysis,
-    Deletion,
     Document,
     Int32Array,
     Mention,
@@ -98,12 +98,12 @@ def known(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, Known
             f"SELECT id, version, topic, partition FROM tombstones WHERE id IN ({marks})", part
         ):
             found[key] = Known(None, b"", version, topic, partition)
-        for key, number, content, version, topic, partition in connection.execute(
-            "SELECT id, number, content_hash, version, topic, partition FROM documents"
+        for key, *values in connection.execute(
+            "SELECT id, number, content_hash, version, topic, partition, event_at FROM documents"
             f" WHERE id IN ({marks})",
             part,
         ):
-            found[key] = Known(number, content, version, topic, partition)
+            found[key] = Known(*values)
     return found
 
 
@@ -133,23 +133,60 @@ def withdraw(connection: sqlite3.Connection, document_id: str, forms: FormCounts
 def bury(
     connection: sqlite3.Connection, admitted: Admitted, before: Known | None, now: Millis
 ) -> None:
-    """Leave a tombstone for a withdrawn document."""
-    content = admitted.arrival.content
-    position = admitted.arrival.record.position
-    version = content.version if isinstance(content, Deletion) else None
-    if version is None and before is not None:
-        version = before.version
+    """Leave a tombstone for a document that was withdrawn, or came too late."""
+    arrival, position = admitted.arrival, admitted.arrival.record.position
+    version = tombstone_version(arrival, before)
+    late = admitted.outcome is DocumentOutcome.LATE
     connection.execute(
-        "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?)",
-        (document_id(admitted.arrival), version, position.topic, position.partition, now),
+        "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?)",
+        (document_id(arrival), version, position.topic, position.partition, now, late),
     )
 
 
-def forget_tombstones(connection: sqlite3.Connection) -> None:
-    """Forget those left longer than ``TOMBSTONE_MILLIS`` before the newest one."""
+def count_due(connection: sqlite3.Connection, horizon: Millis | None) -> int:
+    """How many documents lie before the horizon."""
+    if horizon is None:
+        return 0
+    row = connection.execute("SELECT count(*) FROM documents WHERE event_at < ?", (horizon,))
+    count: int = row.fetchone()[0]
+    return count
+
+
+def bury_due(
+    connection: sqlite3.Connection, horizon: Millis, before: int, limit: int, now: Millis
+) -> list[str]:
+    """Leave tombstones for the oldest documents before the horizon, and name them.
+
+    They are still to be withdrawn. Documents that generation ``before`` wrote are left for later
+    ones: a slot must not come and go in one generation.
+    """
+    rows = connection.execute(
+        "SELECT id, version, topic, partition FROM documents"
+        " WHERE event_at < ? AND generation < ? ORDER BY event_at, number LIMIT ?",
+        (horizon, before, limit),
+    ).fetchall()
+    connection.executemany(
+        "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, 1)", [(*row, now) for row in rows]
+    )
+    return [row[0] for row in rows]
+
+
+def forget_tombstones(
+    connection: sqlite3.Connection, window: Millis | None = None, traces: int = TRACES
+) -> None:
+    """Forget old tombstones.
+
+    Those left longer than 30 days, or the window where that is longer, before the newest one; and
+    of expired documents all but the newest, ``traces`` at most.
+    """
     connection.execute(
         "DELETE FROM tombstones WHERE deleted_at < (SELECT max(deleted_at) FROM tombstones) - ?",
-        (TOMBSTONE_MILLIS,),
+        (max(TOMBSTONE_MILLIS, window or 0),),
+    )
+    connection.execute(
+        "DELETE FROM tombstones WHERE expired AND deleted_at <= (SELECT deleted_at FROM tombstones"
+        " WHERE expired ORDER BY deleted_at DESC LIMIT 1 OFFSET ?)",
+        (traces,),
     )
 
 

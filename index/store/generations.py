@@ -22,7 +22,8 @@ KEPT = 10_000
 
 _COLUMNS = (
     "id, parent, epoch, writer_epoch, committed_at, watermark, newest_arrival, positions, totals,"
-    " next_document, next_chunk, next_concept, next_community, retracted, regrouped, sums, format"
+    " next_document, next_chunk, next_concept, next_community, retracted, regrouped, sums, format,"
+    " horizon"
 )
 _LATEST = f"SELECT {_COLUMNS}, checksum FROM generations ORDER BY id DESC LIMIT 1"
 
@@ -98,6 +99,7 @@ def insert(
         int(regrouped),
         f"{generation.sums.f_sum} {generation.sums.w_sum}",
         GENERATION_FORMAT,
+        head.horizon,
     )
     checksum = row_checksum(parent.checksum, values)
     marks = ", ".join("?" * (len(values) + 1))

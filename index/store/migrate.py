@@ -11,6 +11,12 @@ _STEPS = {
         CREATE INDEX lineage_related ON lineage (related, generation);
         CREATE INDEX changes_generation ON changes (generation);
     """,
+    2: """
+        ALTER TABLE generations ADD COLUMN horizon INTEGER;
+        ALTER TABLE tombstones ADD COLUMN expired INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX tombstones_deleted ON tombstones (deleted_at);
+        CREATE INDEX documents_event ON documents (event_at);
+    """,
 }
 """What leads from a schema to the next one."""
 

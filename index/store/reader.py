@@ -34,6 +34,7 @@ Ours; over 35,000 newswire chunks it halves the time of the full-text search.
 """
 
 _MANY = 500
+_ALWAYS = -(1 << 62)
 _DOCUMENT = (
     "SELECT number, id, title, text, source, url, lang, published_at, observed_at, event_at,"
     " version, metadata, derived, generation FROM documents"
@@ -62,6 +63,12 @@ class StoreView:
         """Let every further call fail; from another thread, by the owner of the pin."""
         self._retired = True
 
+    @property
+    def _horizon(self) -> int:
+        """Documents with an older event time are not shown."""
+        horizon = self.snapshot.head.horizon
+        return _ALWAYS if horizon is None else horizon
+
     def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         if self._retired:
             raise SnapshotRetiredError(
@@ -85,17 +92,16 @@ class StoreView:
     def documents(self, numbers: Sequence[int]) -> dict[int, StoredDocument]:
         """See ``View.documents``."""
         rows = self._by_number(f"{_DOCUMENT} WHERE number IN", numbers)
-        return {row[0]: _document(row) for row in rows}
+        return {row[0]: _document(row) for row in rows if row[9] >= self._horizon}
 
     def document(self, document_id: str) -> StoredDocument | None:
         """See ``View.document``."""
-        rows = self._rows(f"{_DOCUMENT} WHERE id = ?", (document_id,))
-        return _document(rows[0]) if rows else None
+        return self.documents_named([document_id]).get(document_id)
 
     def documents_named(self, ids: Sequence[str]) -> dict[str, StoredDocument]:
         """See ``View.documents_named``."""
         rows = self._among(f"{_DOCUMENT} WHERE id IN", list(ids))
-        return {row[1]: _document(row) for row in rows}
+        return {row[1]: _document(row) for row in rows if row[9] >= self._horizon}
 
     def document_chunks(self, number: int) -> list[StoredChunk]:
         """See ``View.document_chunks``."""
@@ -106,8 +112,9 @@ class StoreView:
         self, *, before: int | None, limit: int, source: str | None = None
     ) -> list[StoredDocument]:
         """See ``View.list_documents``."""
-        conditions = ["number < ?"]
-        parameters: list[object] = [before if before is not None else 1 << 62]
+        # The sign keeps SQLite from going by event time, which this order has no use for.
+        conditions = ["number < ?", "+event_at >= ?"]
+        parameters: list[object] = [before if before is not None else 1 << 62, self._horizon]
         if source is not None:
             conditions.append("source = ?")
             parameters.append(source)
@@ -214,6 +221,14 @@ class StoreView:
     def was_deleted(self, document_id: str) -> bool:
         """See ``View.was_deleted``."""
         return bool(self._rows("SELECT 1 FROM tombstones WHERE id = ?", (document_id,)))
+
+    def has_expired(self, document_id: str) -> bool:
+        """See ``View.has_expired``."""
+        sql = (
+            "SELECT 1 FROM tombstones WHERE id = ? AND expired"
+            " UNION ALL SELECT 1 FROM documents WHERE id = ? AND event_at < ?"
+        )
+        return bool(self._rows(sql, (document_id, document_id, self._horizon)))
 
     def checksum(self, generation: int) -> str | None:
         """See ``View.checksum``."""

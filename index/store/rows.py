@@ -98,13 +98,19 @@ def head_of(row: Mapping[str, Any]) -> Head:
         newest_arrival=Millis(row["newest_arrival"]),
         positions=positions_map(row["positions"]),
         totals=totals_of(row["totals"]),
+        horizon=None if row["horizon"] is None else Millis(row["horizon"]),
     )
 
 
 def row_checksum(parent: bytes, values: Sequence[object]) -> bytes:
-    """Sixteen bytes over a generation's row and its parent's checksum."""
+    """Sixteen bytes over a generation's row and its parent's checksum.
+
+    What is NULL counts as not there, so that rows from before a column existed keep theirs.
+    """
     digest = blake2b(parent, digest_size=16)
     for value in values:
+        if value is None:
+            continue
         digest.update(value if isinstance(value, bytes) else str(value).encode())
         digest.update(b"\x1f")
     return digest.digest()

@@ -1,4 +1,4 @@
--- The index store, schema 2. Edges are not stored: they follow from chunks.concepts.
+-- The index store, schema 3. Edges are not stored: they follow from chunks.concepts.
 -- Numbers (documents, chunks, concepts, communities) are given once and never reused; the next
 -- free ones stand in the newest generation.
 
@@ -25,7 +25,8 @@ CREATE TABLE generations (
     regrouped INTEGER NOT NULL,        -- 1 where community membership changed
     sums TEXT NOT NULL,                -- linear checksums of f and w, index.counts
     format INTEGER NOT NULL,
-    checksum BLOB NOT NULL             -- over this row and its parent's checksum
+    checksum BLOB NOT NULL,            -- over this row and its parent's checksum
+    horizon INTEGER                    -- event times before it are due to expire; NULL: no window
 );
 
 CREATE TABLE documents (
@@ -48,6 +49,7 @@ CREATE TABLE documents (
     title_concepts BLOB NOT NULL,      -- int32, sorted
     generation INTEGER NOT NULL
 );
+CREATE INDEX documents_event ON documents (event_at);
 
 CREATE TABLE chunks (
     slot INTEGER PRIMARY KEY,
@@ -103,8 +105,10 @@ CREATE TABLE tombstones (
     version INTEGER,
     topic TEXT NOT NULL,
     partition INTEGER NOT NULL,
-    deleted_at INTEGER NOT NULL
+    deleted_at INTEGER NOT NULL,
+    expired INTEGER NOT NULL DEFAULT 0 -- 1 where its time took it, not its producer
 ) WITHOUT ROWID;
+CREATE INDEX tombstones_deleted ON tombstones (deleted_at);
 
 CREATE TABLE dead_letters (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -124,7 +128,7 @@ CREATE TABLE dead_letters (
 CREATE TABLE changes (
     generation INTEGER NOT NULL,
     document_id TEXT NOT NULL,
-    kind TEXT NOT NULL,                -- insert, edit, delete
+    kind TEXT NOT NULL,                -- insert, edit, delete, expiry
     observed_at INTEGER NOT NULL,
     event_at INTEGER NOT NULL,
     source TEXT NOT NULL,

@@ -130,7 +130,17 @@ function index(status) {
     ["Edges", number(status.edges)],
     ["Newest arrival", status.newest_arrival ? time(status.newest_arrival) : "\u2013"],
     ["Watermark", status.watermark ? time(status.watermark) : "\u2013"],
+    ...expiry(status.expiry),
   ]);
+}
+
+function expiry(e) {
+  if (!e || !e.horizon) return [];
+  return [
+    ["Documents kept since", time(e.horizon)],
+    ["Expired, due", `${number(e.expired)}, ${number(e.due)}`],
+    ["Came too late", number(e.late)],
+  ];
 }
 
 function communities(status) {

@@ -128,6 +128,9 @@ def _number(cursor: str | None) -> int | None:
 
 
 def _missing(view: View, document_id: str) -> ProblemError:
+    if view.has_expired(document_id):
+        detail = "The document is older than what the index keeps."
+        return ProblemError(404, "document_expired", detail)
     if view.was_deleted(document_id):
         return ProblemError(404, "document_withdrawn", "The document was withdrawn.")
     return ProblemError(404, "unknown_document", "The index holds no document of that id.")

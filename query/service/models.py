@@ -298,6 +298,17 @@ class OperationsModel(Model):
     )
 
 
+class ExpiryModel(Model):
+    """What the window does to documents that grow old."""
+
+    horizon: Moment | None = Field(
+        description="Event times before it are outside the window; null without a window"
+    )
+    due: int = Field(description="Documents outside, hidden and not yet taken out")
+    expired: int = Field(description="Documents that were taken out since the store began")
+    late: int = Field(description="Documents that came too late to be indexed")
+
+
 class StatusModel(Model):
     """The index and the stream that feeds it."""
 
@@ -317,3 +328,4 @@ class StatusModel(Model):
     watermark: Moment | None
     newest_arrival: Moment | None
     operations: OperationsModel
+    expiry: ExpiryModel

@@ -48,6 +48,7 @@ class NewsModel(Model):
     stories_count: int
     stories: list[StoryModel]
     generation: int
+    expired: int = Field(0, description="Documents that left the index meanwhile, being too old")
 
 
 class TimeRowModel(Model):

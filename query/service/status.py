@@ -42,6 +42,20 @@ class GroupingStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpiryStatus:
+    """What the window does. ``horizon``: event times before it are outside; None: no window.
+
+    ``due`` documents are hidden and wait to be taken out; ``expired`` and ``late`` count since the
+    store began those that were, and those that came too late to be indexed.
+    """
+
+    horizon: Millis | None = None
+    due: int = 0
+    expired: int = 0
+    late: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Operations:
     """What the operations view shows; ``None`` and "" mean not known in this process.
 
@@ -96,3 +110,4 @@ class StatusReport:
     watermark: Millis | None = None
     newest_arrival: Millis | None = None
     operations: Operations = field(default_factory=Operations)
+    expiry: ExpiryStatus = field(default_factory=ExpiryStatus)

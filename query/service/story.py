@@ -10,7 +10,7 @@ from index.change_log import DELETE, EDIT, ChangeColumns
 from index.types import Int64Array, Millis
 from index.view import ChangeKind, StoredDocument, View
 from query.briefs import brief_of_change
-from query.changes import READABLE
+from query.changes import READABLE, shown
 from query.graph import SearchGraph
 from query.homes import Lists, Placed, homes
 from query.types_news import DocumentBrief
@@ -91,7 +91,7 @@ def tell(view: View, graph: SearchGraph, placed: Placed, community: int, limit: 
     newest = rows[np.argsort(-snapshot.event_at[rows], kind="stable")[:limit]]
     stored = view.documents(snapshot.documents[newest].tolist())
     oldest = min((d.observed_at for d in stored.values()), default=snapshot.head.newest_arrival)
-    changes = view.change_columns(oldest)
+    changes = shown(view.change_columns(oldest), snapshot.head.horizon)
     recent = changes.observed_at >= oldest
     edits = changes.document[np.flatnonzero(recent & (changes.kind == EDIT))].tolist()
     edited = Counter(changes.ids[code] for code in edits)

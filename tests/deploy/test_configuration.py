@@ -57,7 +57,13 @@ def test_keys_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value", "says"),
-    [("workers", "-1", "workers"), ("port", "http", "port"), ("log_format", "xml", "log_format")],
+    [
+        ("workers", "-1", "workers"),
+        ("port", "http", "port"),
+        ("log_format", "xml", "log_format"),
+        ("window", "0d", "window"),
+        ("window", "a month", "window"),
+    ],
 )
 def test_a_value_that_cannot_be_names_the_setting_and_its_place(
     name: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch

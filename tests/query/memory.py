@@ -266,6 +266,10 @@ class MemoryView:
     def lineage(self, community, limit):
         return None
 
+    def has_expired(self, document_id):
+        del document_id
+        return False
+
     def was_deleted(self, document_id):
         return document_id in self.tombstones
 

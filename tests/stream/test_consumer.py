@@ -8,9 +8,10 @@ import pytest
 
 from index.types import Millis, Position, Record
 from index.verify import verify
+from index.writer import Writer
 from stream.consumer import BatchReport, Consumer, ConsumerSettings
 from stream.errors import SourceUnavailableError
-from tests.index.simple import analysis, open_writer
+from tests.index.simple import FINGERPRINT, analysis, open_writer
 
 PARTITION = ("news", 0)
 
@@ -131,3 +132,25 @@ def test_a_second_run_goes_on_where_the_first_ended(tmp_path):
     run(tmp_path, Scripted(values))
     _, _, reports = run(tmp_path, Scripted([*values, message("c", "dock")]))
     assert [report.records for report in reports] == [1]
+
+
+def test_an_idle_stream_takes_out_what_the_window_left_behind(tmp_path):
+    day = 24 * 3600 * 1000
+    old = [message(f"o{n}", "oil", published_at="1960-01-01") for n in range(9)]
+    source = Scripted([*old, message("new", "ship", published_at="1960-03-01")])
+    writer = Writer.open(tmp_path, fingerprint=FINGERPRINT, window=Millis(30 * day))
+    reports = []
+    consumer = Consumer(
+        source,
+        writer,
+        Pool(),
+        NoGrouping(),
+        ConsumerSettings(poll_wait=0.01),
+        observe=reports.append,
+    )
+    consumer.run(threading.Event(), until_end=True)
+    drained = [report for report in reports if not isinstance(report, BatchReport)]
+    assert [report.expired for report in drained] == [9]
+    assert writer.latest().head.totals.documents == 1
+    assert writer.expire() is None
+    writer.close()

@@ -221,5 +221,9 @@ class FakeIndex:
             community, level, parent, size, 1, None, (), (), (birth,)[:limit], more=False
         )
 
+    def has_expired(self, document_id: str) -> bool:
+        del document_id
+        return False
+
     def was_deleted(self, document_id: str) -> bool:
         return any(change.document_id == document_id for change in self.withdrawn)
