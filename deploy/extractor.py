@@ -36,9 +36,12 @@ def extract(settings: Settings, stop: threading.Event) -> str:
         done.records += report.records
         done.documents += report.documents
 
+    def failed(problem: str) -> None:
+        telemetry.warned("extract", problem)
+
     with (
         _told(settings, metrics),
-        extracting.extraction(settings, observe) as extractor,
+        extracting.extraction(settings, observe, failed) as extractor,
         watching.watched(settings, extractor.activity, telemetry),
     ):
         patiently(lambda: extractor.run(stop), stop, telemetry.waits_for_embedder)

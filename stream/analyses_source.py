@@ -127,6 +127,7 @@ class AnalysesSource:
         self._kept = clock()
         self._progress: dict[int, _Progress] = {}
         self._unreadable = 0
+        self._reached: Mapping[Partition, int] = {}
         self._told: Mapping[Partition, str] = {}
 
     def partitions(self) -> list[Partition]:
@@ -181,8 +182,13 @@ class AnalysesSource:
         return dict(self._documents.end_offsets())
 
     def behind(self) -> bool:
-        """Whether there are analyses that were not read; lag alone may be the extractors'."""
-        return any(self._analyses.lag().values())
+        """Whether analyses are there, but none was read since the last call.
+
+        Lag alone may be the extractors', and a long stretch that the store has gives nothing.
+        """
+        reached = self._analyses.positions()
+        moved, self._reached = reached != self._reached, reached
+        return not moved and any(self._analyses.lag().values())
 
     def held(self) -> Mapping[Partition, str]:
         """Why partitions do not go on; from any thread."""

@@ -121,6 +121,7 @@ class Extractor:
         settings: ConsumerSettings,
         *,
         observe: Callable[[ExtractReport], None],
+        failed: Callable[[str], None] = lambda _: None,
         drain: float = 5.0,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
@@ -134,6 +135,7 @@ class Extractor:
             analyzer: the fingerprint of what analyses, as JSON.
             settings: how batches are cut and records are decoded.
             observe: is given the report of each batch.
+            failed: is told why brokers did not answer or take something; it is tried again.
             drain: seconds that it may take to finish what was read when it is to stop.
             clock: seconds since 1970.
             monotonic: seconds that never go back.
@@ -144,13 +146,13 @@ class Extractor:
         self._analyzer = analyzer
         self._settings = settings
         self._observe = observe
+        self._failed = failed
         self._drain = drain
         self._clock = clock
         self._monotonic = monotonic
         self._pending: deque[_Pending] = deque()
+        self._lost = False
         self._phase: tuple[Phase, float] = (Phase.STOPPED, monotonic())
-        self.problem = ""
-        """Why nothing can be read or published now; "" while all is well."""
 
     def activity(self) -> Activity:
         """What it is at, for a watchdog."""
@@ -164,24 +166,30 @@ class Extractor:
             PositionLostError: if records are gone that were not read.
             SourceError: if a topic is not there.
         """
-        if self._pending:  # of a run that ended with an error
-            self._again()
+        self._lost = True  # whatever a run that ended with an error had read
         try:
             while not stop.is_set():
                 try:
-                    self._fill(stop)
-                    if self._pending and self._analysed(self._pending[0], stop):
-                        self._finish(self._pending[0])
-                        self._pending.popleft()
-                    self.problem = ""
+                    self._step(stop)
                 except (SourceUnavailableError, ProduceError) as error:
-                    self.problem = str(error)
+                    self._failed(str(error))
+                    self._lost = True
                     self._enter(Phase.STOPPED)
                     stop.wait(RETRY)
-                    self._again()
             self._end()
         finally:
             self._enter(Phase.STOPPED)
+
+    def _step(self, stop: threading.Event) -> None:
+        if self._lost:
+            # Of what was read, some may never have come to us: all begins at the commit again.
+            self._pending.clear()
+            self._group.rewind()
+            self._lost = False
+        self._fill(stop)
+        if self._pending and self._analysed(self._pending[0], stop):
+            self._finish(self._pending[0])
+            self._pending.popleft()
 
     def _analysed(self, batch: _Pending, stop: threading.Event) -> bool:
         """Wait until a batch is analysed; false where it is to stop before."""
@@ -194,7 +202,7 @@ class Extractor:
         """Publish and commit what is analysed in time; the group gives the rest to others."""
         deadline = self._monotonic() + self._drain
         try:
-            while self._pending:
+            while self._pending and not self._lost:
                 batch = self._pending[0]
                 wait([batch.future], max(0.0, deadline - self._monotonic()))
                 if not batch.future.done():
@@ -202,16 +210,8 @@ class Extractor:
                 self._finish(batch)
                 self._pending.popleft()
         except (SourceUnavailableError, ProduceError) as error:
-            self.problem = str(error)
+            self._failed(str(error))
         self._pending.clear()
-
-    def _again(self) -> None:
-        """Read again what was not committed."""
-        self._pending.clear()
-        try:
-            self._group.rewind()
-        except SourceUnavailableError as error:
-            self.problem = str(error)
 
     def _enter(self, phase: Phase) -> None:
         self._phase = (phase, self._monotonic())

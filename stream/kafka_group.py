@@ -92,19 +92,10 @@ class KafkaGroup:
         self._committed: dict[Partition, int] = {}
         self._ends: dict[Partition, int] = {}
         self._looked = clock()
+        self._fresh: set[Partition] = set()
         self._moves = _Moves()
-        self._broken = False
+        self._broken = self._moved = False
         self._consumer = self._connect()
-
-    def partitions(self) -> int:
-        """How many partitions the topic has now."""
-        with translated(self._connection):
-            numbers = self._consumer.partitions_for_topic(self._topic)
-        if not numbers:
-            raise SourceError(
-                f"Kafka at {','.join(self._connection.bootstrap)} has no topic {self._topic!r}"
-            )
-        return len(numbers)
 
     def owned(self) -> Collection[Partition]:
         """The partitions that this member has now."""
@@ -125,13 +116,13 @@ class KafkaGroup:
                 batches = {}
             except CorruptRecordError:
                 return self._unreadable()
-            fresh = self._settle()
+            begun = self._settle()
         now = int(self._now() * 1000)
         found = [
             self._reached(record_of(one, now))
             for at, batch in batches.items()
-            # What came with this very poll was sought anew since.
-            if (at.topic, at.partition) not in fresh
+            # What came with this very poll was sought anew since; what went is another's.
+            if (at.topic, at.partition) in self._next.keys() - begun
             for one in batch
         ]
         return found or self._passed_over()
@@ -143,6 +134,7 @@ class KafkaGroup:
             try:
                 self._consumer.commit(offsets, timeout_ms=int(self._connection.timeout * 1000))
             except _MOVED:
+                self._moved = True
                 return False
         self._committed.update(until)
         return True
@@ -168,6 +160,8 @@ class KafkaGroup:
         with suppress(Exception):  # whatever it was, the group finds out by itself
             self._consumer.close(autocommit=False, timeout_ms=int(timeout * 1000))
         self._next.clear()
+        self._committed.clear()
+        self._fresh.clear()
 
     def _connect(self) -> KafkaConsumer:
         with translated(self._connection):
@@ -186,8 +180,16 @@ class KafkaGroup:
                 fetch_max_wait_ms=100,
                 allow_auto_create_topics=False,
             )
+            # Known before it joins: a leader that does not know a topic gives its partitions to
+            # nobody.
+            known = consumer.partitions_for_topic(self._topic)
             consumer.subscribe([self._topic], listener=self._moves)
-            return consumer
+        if not known:
+            consumer.close(autocommit=False, timeout_ms=2_000)
+            raise SourceError(
+                f"Kafka at {','.join(self._connection.bootstrap)} has no topic {self._topic!r}"
+            )
+        return consumer
 
     def _settle(self) -> set[Partition]:
         """Let go what a rebalance took; begin what it brought, at its committed offset."""
@@ -195,12 +197,17 @@ class KafkaGroup:
         for at in went:
             self._next.pop(at, None)
             self._committed.pop(at, None)
-        for at in came:
+        # Where the cluster does not answer, the rest is begun by the next poll.
+        self._fresh = (self._fresh - went) | came
+        begun = set()
+        for at in sorted(self._fresh):
             committed = self._consumer.committed(TopicPartition(*at))
+            self._consumer.seek(TopicPartition(*at), self._within(at, committed or 0))
             # What the topic held before it was first read is nobody's loss.
             self._committed[at] = self._next[at] = committed or 0
-            self._consumer.seek(TopicPartition(*at), self._within(at, committed or 0))
-        return came
+            self._fresh.discard(at)
+            begun.add(at)
+        return begun
 
     def _out_of_range(self, partitions: Mapping[TopicPartition, int]) -> None:
         for one in partitions:
@@ -247,7 +254,7 @@ class KafkaGroup:
         It does not say where it failed, and polled again it spins for ever: it is made anew once
         what stands before is committed, which costs the group a rebalance.
         """
-        self._broken = True
+        self._broken, self._moved = True, False
         marks = []
         now = Millis(int(self._now() * 1000))
         for at, offset in list(self._next.items()):
@@ -259,10 +266,10 @@ class KafkaGroup:
 
     def _renewed(self) -> bool:
         """Whether the client was made anew; not before all that was given is committed."""
-        if self._committed != self._next:
+        if self._committed != self._next and not self._moved:
             return False
         self.close()
-        self._moves, self._broken = _Moves(), False
+        self._moves, self._broken, self._moved = _Moves(), False, False
         self._consumer = self._connect()
         return True
 

@@ -13,6 +13,7 @@ from deploy.settings import Settings
 from index.analysis.fingerprint import Fingerprint
 from index.analysis.pool import AnalysisPool
 from stream.analyses_source import AnalysesReport, AnalysesSource, Mark
+from stream.errors import ProduceError
 from stream.extract import Extractor, ExtractReport
 from stream.kafka import KafkaSource
 from stream.kafka_admin import follow_partitions, topic_ids
@@ -28,12 +29,17 @@ MARKS_NAME = "analyses.json"
 
 
 @contextmanager
-def extraction(settings: Settings, observe: Callable[[ExtractReport], None]) -> Iterator[Extractor]:
+def extraction(
+    settings: Settings,
+    observe: Callable[[ExtractReport], None],
+    failed: Callable[[str], None],
+) -> Iterator[Extractor]:
     """A member of the group with its analyzer and its producer; leaves the group at the end."""
     topic = settings.analyses_topic or ANALYSES
     reached = kafka.connection(settings)
     with ExitStack() as stack:
-        partitions = _Partitions(reached, topic, settings.topic)
+        publish = _Publishing(reached, topic, settings.topic)
+        stack.callback(publish.close)
         pool: Analyzing
         if settings.workers:
             # First of all: its processes load their models while this one does.
@@ -44,7 +50,6 @@ def extraction(settings: Settings, observe: Callable[[ExtractReport], None]) -> 
         else:
             analyzer = load_analyzer(settings)
             pool, fingerprint = Inline(analyzer), analyzer.fingerprint
-        producer = stack.enter_context(closing(KafkaProducer(reached)))
         group = stack.enter_context(
             closing(
                 KafkaGroup(
@@ -57,10 +62,6 @@ def extraction(settings: Settings, observe: Callable[[ExtractReport], None]) -> 
             )
         )
 
-        def publish(messages: Sequence[Message], numbers: Sequence[int]) -> list[bool]:
-            partitions.at_least(max(numbers, default=-1) + 1)
-            return [at is not None for at in producer.publish(topic, messages, numbers)]
-
         yield Extractor(
             group,
             pool,
@@ -68,6 +69,7 @@ def extraction(settings: Settings, observe: Callable[[ExtractReport], None]) -> 
             fingerprint.to_json(),
             consumer_settings(settings),
             observe=observe,
+            failed=failed,
         )
 
 
@@ -115,6 +117,34 @@ class _Partitions:
             # A document's analysis is some three times as large as its message.
             largest = {"max.message.bytes": str(MAX_MESSAGE_BYTES)}
             self._known = follow_partitions(*self._arguments, largest)
+
+
+class _Publishing:
+    """Publishes to the topic of analyses; after a failure by a client that is made anew."""
+
+    def __init__(self, connection: "KafkaConnection", topic: str, documents: str) -> None:
+        self._connection = connection
+        self._topic = topic
+        self._partitions = _Partitions(connection, topic, documents)
+        self._producer: KafkaProducer | None = None
+
+    def __call__(self, messages: Sequence[Message], numbers: Sequence[int]) -> list[bool]:
+        """See ``stream.extract.Publish``."""
+        self._partitions.at_least(max(numbers, default=-1) + 1)
+        if self._producer is None:
+            self._producer = KafkaProducer(self._connection)
+        try:
+            sent = self._producer.publish(self._topic, messages, numbers)
+        except ProduceError:
+            self.close()
+            raise
+        return [at is not None for at in sent]
+
+    def close(self) -> None:
+        """Give back the connection."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            producer.close()
 
 
 class _MarksFile:

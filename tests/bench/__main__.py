@@ -10,7 +10,7 @@ from importlib import import_module
 
 from tests.bench.table import Row, finish
 
-AREAS = ("pipeline", "search", "core", "breadth")
+AREAS = ("pipeline", "search", "core", "breadth", "delivery")
 
 
 def measured(area: str) -> list[Row]:

@@ -86,6 +86,11 @@ class Service:
             time.sleep(0.05)
         sys.exit("the service did not become ready in two minutes")
 
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self._process.kill()
+        self._process.wait(60)
+
     def stop(self) -> None:
         """End it gracefully."""
         self._process.terminate()
