@@ -43,21 +43,31 @@ def _range(text: str, facet: Facet) -> AmountRange | None:
         return None
     before = text[max(0, facet.start - _BEFORE) : facet.start]
     low, high = facet.low, facet.high
-    ends_of: tuple[tuple[float | None, float | None] | None, ...] = (
-        (low, None),
-        (None, high),
-        (math.nextafter(high, math.inf), None),
-        (None, math.nextafter(low, -math.inf)),
-        (low, high),
-        (low, high) if low < high else None,
+    ends_of: tuple[tuple[float | None, float | None, bool] | None, ...] = (
+        (low, None, False),
+        (None, high, False),
+        (high, None, True),
+        (None, low, True),
+        (low, high, False),
+        (low, high, False) if low < high else None,
     )
     for pattern, ends in zip(_WORDS, ends_of, strict=True):
         word = pattern.search(before)
         if word is not None and ends is not None:
             start = facet.start - len(before) + word.start()
             words = " ".join(text[start : facet.end].split())
-            return AmountRange(facet.kind.value, facet.unit, ends[0], ends[1], words)
+            return AmountRange(
+                facet.kind.value, facet.unit, ends[0], ends[1], words, strict=ends[2]
+            )
     return None
+
+
+def without(text: str, wanted: Iterable[AmountRange]) -> str:
+    """A question without the words that became ranges: what they say is settled."""
+    for each in wanted:
+        spoken = r"\s+".join(map(re.escape, each.from_words.split()))
+        text = re.sub(spoken, " ", text, count=1)
+    return re.sub(r"\s+([?!.,;:])", r"\1", " ".join(text.split()))
 
 
 def rows_within(view: View, wanted: Sequence[AmountRange]) -> BoolArray:
@@ -66,11 +76,19 @@ def rows_within(view: View, wanted: Sequence[AmountRange]) -> BoolArray:
     mask = np.ones(snapshot.rows, np.bool_)
     for each in wanted:
         held = np.zeros(snapshot.rows, np.bool_)
+        low, high = _ends(each)
         for kind in (FacetKind(each.kind),) if each.unit else _BARE:
-            low = -math.inf if each.low is None else each.low
-            high = math.inf if each.high is None else each.high
             slots = view.with_facet(kind.value, low, high, each.unit or None)
             rows = snapshot.rows_of(slots)
             held[rows[rows >= 0]] = True
         mask &= held
     return mask
+
+
+def _ends(wanted: AmountRange) -> tuple[float, float]:
+    """The least and the greatest value that meets a range."""
+    low = -math.inf if wanted.low is None else wanted.low
+    high = math.inf if wanted.high is None else wanted.high
+    if not wanted.strict:
+        return low, high
+    return math.nextafter(low, math.inf), math.nextafter(high, -math.inf)

@@ -8,7 +8,7 @@ import numpy as np
 
 from index.types import BoolArray, FacetKind, from_millis
 from index.view import View
-from query.amounts import ranges, rows_within
+from query.amounts import ranges, rows_within, without
 from query.counting import Wanted, wanted
 from query.filters import row_mask
 from query.language import Language
@@ -26,9 +26,9 @@ ALL = "What happened?"
 class Reading:
     """A question as it is searched.
 
-    ``text`` is looked up, without the words of an applied window; ``rows`` bool[rows] are the
-    chunks that may be. ``amiss`` says in words why there can be nothing, or is empty;
-    ``no_amount`` that it is for want of an amount.
+    ``text`` is looked up, without the words of an applied window and of amounts; ``rows``
+    bool[rows] are the chunks that may be. ``amiss`` says in words why there can be nothing, or is
+    empty; ``no_amount`` that it is for want of an amount.
     """
 
     text: str
@@ -50,14 +50,18 @@ def read(question: Question, view: View, language: Language) -> Reading:
     found = _times(question, view)
     window = None if found is None else _window(found, view)
     if found is not None and window is not None and window.applied:
-        text = ALL if _bare(found.rest) else found.rest
+        text = found.rest
         filters = replace(filters, since=window.since, until=window.until, time=window.time)
     rows = row_mask(view, filters)
     amiss = _ahead(filters, view, "" if window is None else window.from_words)
     count = wanted(text)
+    if window is not None and window.applied and count is None and _bare(text):
+        text = ALL
     amounts = _amounts(question, text, language) if count is None else ()
     no_amount = False
     if amounts:
+        rest = without(text, amounts)
+        text = text if _bare(rest) else rest
         within = rows & rows_within(view, amounts)
         no_amount = not amiss and bool(rows.any()) and not within.any()
         rows = within

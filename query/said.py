@@ -40,7 +40,9 @@ def amiss(reading: Reading) -> Said:
 
 def how_read(reading: Reading) -> list[str]:
     """How words of the question became filters, a sentence each."""
-    lines = [f"Only texts with an amount {_range(amount)} were searched" for amount in _of(reading)]
+    lines = [
+        f'Only texts with an amount "{amount.from_words}" were searched' for amount in _of(reading)
+    ]
     if reading.window is not None:
         lines.insert(0, _window(reading.window))
     return [f"({line}.)" for line in lines]
@@ -67,7 +69,3 @@ def _window(window: Window) -> str:
 
 def _moment(millis: Millis) -> str:
     return f"{from_millis(millis):%Y-%m-%d %H:%M} UTC".replace(" 00:00 UTC", "")
-
-
-def _range(amount: AmountRange) -> str:
-    return f'"{amount.from_words}"'

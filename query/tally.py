@@ -21,7 +21,7 @@ MOST_LISTED = 1_000
 MOST_SHOWN = 20
 """Of those, in the words of the answer."""
 _MOST_IDS = 100
-_SOURCES = 5
+_SOURCES = 3
 _LONGEST_QUOTE = 600
 _NOUNS = {
     ConceptKind.PERSON: ("person", "people"),

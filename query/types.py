@@ -107,9 +107,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class AmountRange:
-    """Values that a question asks for, both ends included; None is without an end.
+    """Values that a question asks for; None is without an end.
 
-    ``kind`` and ``unit`` as in ``index.types.Facet``; a count without a unit may be of anything.
+    Both ends are included, or with ``strict`` neither. ``kind`` and ``unit`` as in
+    ``index.types.Facet``; a count without a unit may be of anything.
     """
 
     kind: str
@@ -117,6 +118,7 @@ class AmountRange:
     low: float | None
     high: float | None
     from_words: str
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ STOP_WORDS = frozenset(_ASKING.split())
 
 _BROAD = """
     main major key top overall overview theme themes topic topics subject subjects trend trends
-    issue issues story stories event events news happening happened happen summary summarise
+    issue issues story stories event events news happening happened happens happen summary summarise
     summarize discussed discuss talked reported report reports recurring common general biggest
     important corpus collection documents dataset articles article everything anything something
     new latest recent recently current currently today week month year covered coverage cover

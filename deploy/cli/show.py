@@ -50,13 +50,15 @@ def _source(number: int, citation: Mapping[str, Any]) -> Text:
 
 def _cost(body: Mapping[str, Any]) -> str:
     tests = sum(stage["relevance_tests"] for stage in body["ledger"].values())
+    known = body["ledger"].get("test", {}).get("remembered", 0)
+    remembered = f" ({known} remembered)" if known else ""
     calls = sum(stage["calls"] for stage in body["ledger"].values())
     offline = body["assessor"] == "offline"
     model = "no language model was used" if offline else f"{calls} model calls"
     return (
-        f"{body['outcome']} \u00b7 {tests} of {body['budget']} relevance tests \u00b7 stopped: "
-        f"{body['stopped']} \u00b7 {body['mode']}, assessor {body['assessor']} \u00b7 {model} "
-        f"\u00b7 generation {body['generation']}"
+        f"{body['outcome']} \u00b7 {tests} of {body['budget']} relevance tests{remembered} "
+        f"\u00b7 stopped: {body['stopped']} \u00b7 {body['mode']}, assessor {body['assessor']} "
+        f"\u00b7 {model} \u00b7 generation {body['generation']}"
     )
 
 

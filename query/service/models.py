@@ -183,13 +183,14 @@ class WindowModel(Model):
 
 
 class AmountModel(Model):
-    """Values that the question asks for, both ends included; null is without an end."""
+    """Values that the question asks for; null is without an end."""
 
     kind: str
     unit: str
     low: float | None
     high: float | None
     from_words: str
+    strict: bool = Field(description="Whether the ends themselves are left out")
 
 
 class CountedDocumentModel(Model):

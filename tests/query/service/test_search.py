@@ -14,7 +14,7 @@ from index.types import Millis
 from query.service.app import create_app
 from query.service.server import ServerThread
 from query.service.service import Limits, SearchReport
-from query.types import Filters, Mode, TimeAxis
+from query.types import Filters, Mode, Preset, TimeAxis
 from tests.query.service.fakes import Desk
 from tests.query.service.small_index import NOW
 
@@ -189,3 +189,29 @@ def test_more_questions_than_may_wait_are_refused(desk):
         assert httpx.post(url, json={"question": "z"}).status_code == 200
     finally:
         server.stop()
+
+
+def asked_of(desk):
+    return desk.engine.asked[-1]
+
+
+def test_a_preset_names_budget_and_roles(client, desk):
+    body = {"question": "The bridge?", "preset": "z500"}
+    assert client.post("/v1/search", json=body).status_code == 200
+    assert (asked_of(desk).budget, asked_of(desk).preset) == (500, Preset.Z500)
+    clash = client.post("/v1/search", json={**body, "budget": 100})
+    assert (clash.status_code, clash.json()["type"][-10:]) == (422, "bad_budget")
+    assert client.post("/v1/search", json={**body, "preset": "z7"}).status_code == 422
+
+
+def test_reading_times_and_amounts_may_be_switched_off(client, desk):
+    client.post("/v1/search", json={"question": "The bridge?"})
+    assert (asked_of(desk).window, asked_of(desk).amounts) == (True, True)
+    client.post("/v1/search", json={"question": "The bridge?", "window": False, "amounts": False})
+    assert (asked_of(desk).window, asked_of(desk).amounts) == (False, False)
+
+
+def test_an_answer_says_how_the_words_of_its_question_were_read(client):
+    body = client.post("/v1/search", json={"question": "The bridge?"}).json()
+    assert body["window"] is body["counted"] is body["preset"] is None
+    assert body["amounts"] == []
