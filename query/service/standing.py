@@ -31,7 +31,7 @@ from query.standing.types import (
     UnknownStandingError,
     Update,
 )
-from query.types import Mode, TimeAxis
+from query.types import Mode, Preset, TimeAxis
 
 router = APIRouter(prefix="/v1/standing", tags=["standing"], responses=PROBLEMS)
 
@@ -125,6 +125,9 @@ class StandingModel(Model):
     where: dict[str, JsonScalar]
     webhook: str
     tests_a_day: int
+    window: bool = Field(description="Whether times in its words become a window")
+    amounts: bool = Field(description="Whether amounts in its words become filters")
+    preset: Preset | None
     created_at: Moment
     paused: bool
     updates: int = Field(description="Number of the newest update; 0 before the first")
@@ -192,6 +195,9 @@ def create_standing(
         where=asked.where,
         webhook=webhook,
         tests_a_day=tests,
+        window=question.window,
+        amounts=question.amounts,
+        preset=question.preset,
     )
     made = store.create(secrets.token_hex(8), terms, secrets.token_hex(32), service.clock())
     return shown(made, secret=bool(webhook))
@@ -329,6 +335,9 @@ def shown(one: Standing, *, secret: bool = False) -> StandingModel:
         where=dict(terms.where),
         webhook=terms.webhook,
         tests_a_day=terms.tests_a_day,
+        window=terms.window,
+        amounts=terms.amounts,
+        preset=terms.preset,
         created_at=when(one.created_at),
         paused=one.paused,
         updates=one.updates,

@@ -150,14 +150,23 @@ class Runner:
             lang=terms.lang,
             where=terms.where,
         )
-        return Question(terms.question, terms.budget, terms.mode, filters)
+        return Question(
+            terms.question,
+            terms.budget,
+            terms.mode,
+            filters,
+            window=terms.window,
+            amounts=terms.amounts,
+            preset=terms.preset,
+        )
 
     def _answered(self, one: Standing, state: State, recall: Recall, answer: Answer) -> AskedReport:
         claims = told(answer)
         if recall.untested:
             claims = (*claims, *self._kept(one.state.claims, claims))
         changes = difference(one.state.claims, claims)
-        said = changes or answer.outcome != one.state.outcome or not one.updates
+        counted = answer.counted is not None and answer.text != one.state.answer
+        said = changes or counted or answer.outcome != one.state.outcome or not one.updates
         update = None
         if said:
             update = Update(

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from index.types import Millis, Scalar
 from query.errors import QueryError
-from query.types import Citation, Mode, TimeAxis
+from query.types import Citation, Mode, Preset, TimeAxis
 
 NEVER = Millis(0)
 
@@ -39,6 +39,7 @@ class StandingStoreError(QueryError):
 class Terms:
     """What is asked, as it was given; the spans of a window move with the stream.
 
+    ``window``, ``amounts`` and ``preset`` as in ``query.types.Question``.
     ``tests_a_day`` bounds the chunks that are tested for the first time in a day (UTC).
     """
 
@@ -53,6 +54,9 @@ class Terms:
     where: Mapping[str, Scalar] = field(default_factory=dict)
     webhook: str = ""
     tests_a_day: int = 1000
+    window: bool = True
+    amounts: bool = True
+    preset: Preset | None = None
 
 
 @dataclass(frozen=True, slots=True)

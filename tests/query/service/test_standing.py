@@ -84,6 +84,19 @@ def test_it_is_created_listed_paused_resumed_and_removed(client):
         assert gone.json()["type"].endswith("unknown_standing")
 
 
+def test_it_is_kept_as_it_was_asked(client, store):
+    one = made(client, preset="z500", window=False, amounts=False, mode="lazy", where={"a": 1})
+    terms = store.get(one["id"]).terms
+    assert (terms.budget, terms.preset, terms.window, terms.amounts, terms.where) == (
+        500,
+        "z500",
+        False,
+        False,
+        {"a": 1},
+    )
+    assert (one["preset"], one["window"], one["where"]) == ("z500", False, {"a": 1})
+
+
 def test_the_secret_of_a_webhook_is_told_once(client):
     one = made(client, webhook="https://hooks.example/x")
     assert len(one["secret"]) == 64

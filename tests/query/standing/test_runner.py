@@ -182,6 +182,16 @@ def test_a_deleted_document_withdraws_its_claims_when_the_days_tests_are_spent(d
     assert report.withdrawn == 1
 
 
+def test_a_count_that_changed_is_an_update(desk):
+    desk.ask("How many reports are there about the strike?", name="n")
+    desk.index.put("c", "The strike spread to the grain terminal.")
+    (report,) = desk.run()
+    assert report.number == 2
+    before, after = desk.updates("n")
+    assert before.answer != after.answer
+    assert "2" in after.answer
+
+
 def test_paused_it_sleeps_and_resumed_it_is_asked_anew(desk):
     desk.ask()
     desk.store.pause("q", paused=True)
