@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, field_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -455,7 +456,10 @@ class Settings(BaseSettings):
     @field_validator("window")
     @classmethod
     def _check_window(cls, value: str) -> str:
-        parse_window(value)
+        try:
+            parse_window(value)
+        except ValueError as error:
+            raise PydanticCustomError("window", "{why}", {"why": str(error)}) from None
         return value
 
     def check_address(self) -> None:

@@ -135,7 +135,7 @@ def news(out: Console, body: Mapping[str, Any]) -> None:
         )
     )
     if body.get("expired"):
-        out.print(Text(f"{body['expired']} documents expired meanwhile", style="dim"))
+        out.print(Text(f"{body['expired']:,} expired meanwhile", style="dim"))
     for story in body["stories"]:
         out.print()
         out.print(Text(", ".join(map(plain, story["concepts"][:6])), style="bold"))

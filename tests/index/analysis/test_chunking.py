@@ -1,10 +1,14 @@
 """Sentences and chunks: exact offsets, whole sentences, bounded on any text."""
 
+from itertools import islice, product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from index.analysis.chunking import chunk_spans
+from index.analysis.extraction import distinct
+from index.analysis.plain import plain_writing
 from index.analysis.sentences import sentence_spans
 
 TEXTS = st.text(max_size=400) | st.lists(
@@ -98,3 +102,17 @@ def test_pathological_texts_give_bounded_chunks(text):
     spans = chunk_spans(text, 100)
     assert all(s.end - s.start <= 2400 and s.words <= 300 for s in spans)
     assert len(spans) <= 1 + len(text) // 100
+
+
+@pytest.mark.parametrize("between", [" ", ","])
+def test_a_document_of_a_hundred_thousand_concepts_has_few_in_each_chunk(between):
+    """Pairs are counted within a chunk: they grow with the text, not with its square."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    names = ["X" + "".join(four) for four in islice(product(letters, repeat=4), 100_000)]
+    text = between.join(names)
+    found = [
+        len(distinct(plain_writing("sv").mentions(text[span.start : span.end]), 2000))
+        for span in chunk_spans(text, 100)
+    ]
+    assert sum(found) > 99_000
+    assert max(found) <= 200
