@@ -22,7 +22,7 @@ from query.service.standing import update_json
 from query.standing.delivery import Courier, DeliveryError, DeliveryReport
 from query.standing.runner import AskedReport, Asks, Runner
 from query.standing.store import StandingStore
-from query.standing.types import BadWebhookError, StandingSettings, StandingStoreError
+from query.standing.types import BadWebhookError, StandingSettings
 from stream.errors import FeedError, StreamError
 from stream.feeds.addresses import GuardedBackend, Resolve, checked_url, is_public, resolved
 from stream.source import Message
@@ -228,6 +228,6 @@ def _repeated(work: Callable[[], float], stop: threading.Event, failed: Problem)
     while not stop.wait(wait):
         try:
             wait = work()
-        except StandingStoreError as error:
-            failed(str(error))
+        except Exception as error:  # noqa: BLE001  told, and tried again after a while
+            failed(str(error) or type(error).__name__)
             wait = min(_LONGEST_PAUSE, max(wait, 1.0) * 2)

@@ -131,6 +131,8 @@ class Runner:
             answer = self._asks.answer(self._question(one.terms, now), recall)
         except (QueryError, IndexingError) as error:
             return self._failed(one, state, recall, str(error))
+        except Exception as error:  # noqa: BLE001  one that cannot be asked must not stop the others
+            return self._failed(one, state, recall, f"{type(error).__name__}: {error}")
         lost = [part for part in WHOLE if part in answer.degraded]
         if lost:
             return self._failed(one, state, recall, f"without its {' and '.join(lost)}")

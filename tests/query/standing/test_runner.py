@@ -241,6 +241,22 @@ def test_a_model_that_is_lost_changes_no_claim(desk):
     assert report.withdrawn == 1
 
 
+def test_one_that_cannot_be_asked_does_not_stop_the_others(desk):
+    answer = desk.engine.answer
+
+    def breaks(question, recall):
+        if "comet" in question.text:
+            raise RuntimeError("broken")
+        return answer(question, recall)
+
+    desk.engine.answer = breaks
+    desk.store.create("bad", Terms("What about the comet?", 10), "secret", desk.now)
+    reports = desk.ask()
+    assert [report.problem for report in reports] == ["RuntimeError: broken", ""]
+    assert desk.store.get("bad").state.problem == "RuntimeError: broken"
+    assert len(desk.texts()) == 1
+
+
 def test_history_and_verdicts_are_bounded(tmp_path):
     desk = Desk(tmp_path, GrowingIndex(document("a", "", "The strike.")), history=3, verdicts=2)
     with closing(desk):
