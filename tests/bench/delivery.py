@@ -94,7 +94,8 @@ class _Bench:
         self._publish(topic, self._messages)
         with self._extractor(topic, free_ports(1)[0]), self._extractor(topic, free_ports(1)[0]):
             self._reached(f"{topic}-analyses", len(self._messages))
-        most = len(self._messages) - _HUNDREDS
+        # The first run may read a batch beyond what it is asked for.
+        most = len(self._messages) - _HUNDREDS - 200
         reports, wall, cpu = self._write(topic, most)
         done = sum(report.records for report in reports)
         hundreds, *_ = self._write(topic, _HUNDREDS, batch_records=100)
@@ -109,7 +110,7 @@ class _Bench:
     def _write(
         self, topic: str, records: int, **more: object
     ) -> tuple[list[BatchReport], float, float]:
-        """Commit so many records; the reports, and what it took from the first one on."""
+        """Commit so many records; the reports after the first, and what they took."""
         from deploy.assembly import writing
         from deploy.assembly.streams import Origin
 
@@ -122,16 +123,15 @@ class _Bench:
             if not isinstance(report, BatchReport):
                 return
             marks.append((time.monotonic(), time.process_time()))
-            if len(marks) > 1:
-                reports.append(report)
+            reports.append(report)
             if sum(one.records for one in reports) >= records:
                 stop.set()
 
         with writing.ingestion(settings, Origin(), observe) as ingestion:
-            threading.Timer(600, stop.set).start()
             ingestion.consumer.run(stop)
         (wall, cpu), (last_wall, last_cpu) = marks[0], marks[-1]
-        return reports, last_wall - wall, last_cpu - cpu
+        # The first batch compiles and connects; the clocks run from its end.
+        return reports[1:], last_wall - wall, last_cpu - cpu
 
     def recovery(self) -> list[Row]:
         """From the start of a process after a kill to ready, and to the first answer."""
