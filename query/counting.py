@@ -120,9 +120,7 @@ def _of_names(named: re.Match[str]) -> Wanted | None:
     if (many := _IN_MANY.fullmatch(tail)) is not None:
         count = many["n"].lower()
         number = int(count) if count.isdecimal() else _NUMBERS[count]
-        above = (many["how"] or "").lower() in {"more than", "over"} or " ".join(
-            (many["how"] or "").lower().split()
-        ) == "more than"
+        above = (many["how"] or "").lower() in {"more than", "over"}
         return _of(many["things"], Wanted(concepts=True, kind=kind, least=number + above))
     if (both := _IN_BOTH.fullmatch(tail)) is not None:
         return _of(both["things"], Wanted(concepts=True, kind=kind, apart=True))
