@@ -54,7 +54,6 @@ def kept(settings: Settings) -> Iterator[StandingStore]:
         most=settings.standing_max,
         history=settings.standing_history,
         every=settings.standing_every,
-        share=settings.standing_share,
         topic=bool(settings.standing_topic),
     )
     with closing(StandingStore(settings.data, bounds)) as store:

@@ -184,7 +184,6 @@ class StandingSettings:
         history: Updates kept of each.
         verdicts: Verdicts remembered for each.
         every: Least seconds between two askings of one question.
-        share: Share of one processor that askings may take.
         anew: Seconds after which a question is asked whatever was touched: windows move, and
             what lies outside its concepts may have changed the ranking.
         first_wait, longest_wait: Seconds before a failed asking is tried again; doubled each time.
@@ -195,7 +194,6 @@ class StandingSettings:
     history: int = 100
     verdicts: int = 20_000
     every: float = 5.0
-    share: float = 0.25
     anew: float = 24 * 3600.0
     first_wait: float = 30.0
     longest_wait: float = 3600.0
