@@ -179,7 +179,8 @@ class _Scorer:
 
 def _forget_unread(nlp: Language) -> None:
     """Leave out what spaCy finds out of every new word and nobody reads ("is it like a URL?")."""
-    getters = nlp.vocab.lex_attr_getters
+    vocab: Any = nlp.vocab  # its stubs leave the getters out
+    getters = vocab.lex_attr_getters
     for attribute in set(getters) - _READ:
         del getters[attribute]
 
