@@ -143,7 +143,7 @@ class _Bench:
         started = time.monotonic()
         again = Service(*arguments, port=free_ports(1)[0])
         asked = {"question": "What did OPEC decide about output?", "budget": 20}
-        answer = httpx.post(f"{again.url}/v1/ask", json=asked, timeout=60)
+        answer = httpx.post(f"{again.url}/v1/search", json=asked, timeout=60)
         answer.raise_for_status()
         searchable = time.monotonic() - started
         again.stop()
