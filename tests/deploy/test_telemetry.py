@@ -93,6 +93,16 @@ def test_an_adoption_of_communities_is_counted_apart_from_batches(lines: io.Stri
     assert value(metrics, "documents_total", outcome="inserted") is None
 
 
+def test_an_expiry_of_its_own_is_counted_apart_from_runs(lines: io.StringIO) -> None:
+    metrics = Metrics()
+    report = GenerationReport(generation=8, expired=5, due=2, chunks_retracted=9, drained=True)
+    Telemetry(metrics).observe(report)
+    [line] = told(lines)
+    assert (line["event"], line["expired"], line["due"]) == ("expired", 5, 2)
+    assert value(metrics, "documents_expired_total") == 5
+    assert value(metrics, "community_runs_total") == 0
+
+
 def test_what_the_communities_cost_stands_in_the_line_of_a_batch(lines: io.StringIO) -> None:
     metrics = Metrics()
     work = Work(ties_changed=9, scanned=400, moves=7, cut=1, split=2, merged_back=3, carried=4)

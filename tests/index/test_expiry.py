@@ -88,7 +88,7 @@ class Model:
 
 
 @given(events=st.lists(EVENT, min_size=1, max_size=10))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_sequence_with_a_window_ends_as_a_fresh_build_from_the_survivors(
     events, tmp_path_factory
 ):
@@ -112,7 +112,6 @@ def test_any_sequence_with_a_window_ends_as_a_fresh_build_from_the_survivors(
             follower.refresh()
             same_snapshot(writer.latest(), follower.latest())
             assert listed(writer) == listed(follower) == sorted(model.inside())
-            verified(directory)
         drain(writer)
         assert counted(writer) == naive(model.inside())
         assert writer.latest().head.totals.due == 0
