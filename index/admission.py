@@ -10,7 +10,7 @@ it) is ordered by its partition alone and keeps the version of what it withdrew.
 With a window, a revision that is due to expire counts as gone whether or not it was taken out
 yet, so that no decision depends on how far expiry has come. What would be applied but lies
 outside the window is late: it is not indexed, and what it replaces is withdrawn
-(``docs/decisions/0008-expiry.md``).
+(``docs/decisions/0009-expiry.md``).
 """
 
 from collections.abc import Mapping, Sequence
