@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, overload
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt
 
 from index.types import from_millis
 from query.service.times import MOMENT, MOMENT_OR_NULL_SCHEMA
@@ -98,12 +98,12 @@ class SearchRequest(BaseModel):
     where: dict[str, JsonScalar] = Field(
         default_factory=dict, description="Only documents whose metadata has these values"
     )
-    window: bool = Field(
+    window: StrictBool = Field(
         default=True,
         description="Whether times in the question's words become a window of event time, by the "
         "index's own clock; with since or until none is read",
     )
-    amounts: bool = Field(
+    amounts: StrictBool = Field(
         default=True,
         description="Whether amounts that the question compares with limit what is searched",
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import anyio
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Response
-from pydantic import Field
+from pydantic import Field, StrictBool
 from sse_starlette.sse import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -65,7 +65,7 @@ class StandingRequest(SearchRequest):
 class StandingChange(Model):
     """What is to become of a standing question."""
 
-    paused: bool = Field(description="Whether it sleeps; one that wakes up is asked anew")
+    paused: StrictBool = Field(description="Whether it sleeps; one that wakes up is asked anew")
 
 
 class ToldModel(Model):
