@@ -18,7 +18,7 @@ from index.types import Analysis, Arrival, Document, Record, Rejected
 from index.writer import Writer
 from stream.analyzed import brought, without_analysis
 from stream.errors import SourceUnavailableError
-from stream.loop import Analyzing, ConsumerSettings
+from stream.loop import Analyzing, ConsumerSettings, cut
 from stream.message import decode
 from stream.source import Partition, Source
 from stream.watchdog import Activity, Phase
@@ -200,24 +200,15 @@ class Consumer:
             self._pending.append(batch)
 
     def _read(self, *, wait: bool) -> _Pending | None:
-        """One batch, cut by count, bytes and age; None where nothing has arrived."""
+        """One batch; None where nothing has arrived."""
         self._enter(Phase.READ)
-        settings = self._settings
-        arrivals: list[Arrival] = []
-        size, first = 0, self._clock()
-        timeout = settings.poll_wait if wait else 0.0
-        while len(arrivals) < settings.batch_records and size < settings.batch_bytes:
-            records = self._poll(settings.batch_records - len(arrivals), timeout)
-            if not records:
-                break
-            if not arrivals:
-                first = self._clock()
-            for record in records:
-                size += len(record.value or b"")
-                arrivals.append(Arrival(record, decode(record, settings.limits, settings.envelope)))
-            timeout = 0.0
-            if self._clock() - first >= settings.batch_age:
-                break
+        arrivals, size, first = cut(
+            self._settings,
+            self._arrivals,
+            lambda arrival: len(arrival.record.value or b""),
+            self._clock,
+            wait=wait,
+        )
         self._look(found=bool(arrivals))
         if not arrivals:
             return None
@@ -225,6 +216,11 @@ class Consumer:
         documents = self._documents(arrivals)
         future = self._pool.submit(documents)
         return _Pending(arrivals, size, first, oldest, future, documents)
+
+    def _arrivals(self, most: int, timeout: float) -> list[Arrival]:
+        limits, envelope = self._settings.limits, self._settings.envelope
+        records = self._poll(most, timeout)
+        return [Arrival(record, decode(record, limits, envelope)) for record in records]
 
     def _poll(self, most: int, timeout: float) -> list[Record]:
         try:

@@ -17,7 +17,7 @@ from typing import Protocol
 from index.types import Analysis, Document, Record, Rejected, Upsert
 from stream.analyses import Extracted, encode
 from stream.errors import ProduceError, SourceUnavailableError
-from stream.loop import Analyzing, ConsumerSettings
+from stream.loop import Analyzing, ConsumerSettings, cut
 from stream.message import decode
 from stream.source import UNREADABLE_HEADER, Message, Partition
 from stream.watchdog import Activity, Phase
@@ -225,23 +225,15 @@ class Extractor:
             self._pending.append(batch)
 
     def _read(self, *, wait: bool) -> _Pending | None:
-        """One batch, cut by count, bytes and age; None where nothing has arrived."""
+        """One batch; None where nothing has arrived."""
         self._enter(Phase.READ)
-        settings = self._settings
-        reached: list[Reached] = []
-        size, first = 0, self._clock()
-        timeout = settings.poll_wait if wait else 0.0
-        while len(reached) < settings.batch_records and size < settings.batch_bytes:
-            found = self._group.poll(settings.batch_records - len(reached), timeout)
-            if not found:
-                break
-            if not reached:
-                first = self._clock()
-            reached += found
-            size += sum(len(one.record.value or b"") for one in found if one.record)
-            timeout = 0.0
-            if self._clock() - first >= settings.batch_age:
-                break
+        reached, size, first = cut(
+            self._settings,
+            self._group.poll,
+            lambda one: len(one.record.value or b"") if one.record else 0,
+            self._clock,
+            wait=wait,
+        )
         if not reached:
             return None
         documents = [self._document(one.record) for one in reached]
