@@ -4,7 +4,9 @@ import numpy as np
 from numba import njit
 
 
-@njit("Tuple((int64, float64))(int64, int32[::1], float64[::1], float64[::1])", cache=True)
+@njit(
+    "Tuple((int64, float64))(int64, int32[::1], float64[::1], float64[::1])", cache=True, nogil=True
+)
 def heaviest(count, places, worth, total):
     """The place that the first ``count`` of some worths sum up highest at, and that sum.
 
@@ -27,7 +29,7 @@ def heaviest(count, places, worth, total):
     return best, strength
 
 
-@njit("int64(int64[::1])", cache=True)
+@njit("int64(int64[::1])", cache=True, nogil=True)
 def longest_of(offsets):
     """Length of the longest list."""
     longest = 0
@@ -39,6 +41,7 @@ def longest_of(offsets):
 @njit(
     "void(int64[::1], int32[::1], int32[::1], float32[::1], int64, int32[::1], float64[::1])",
     cache=True,
+    nogil=True,
 )
 def strongest_place(offsets, concepts, place_of, weight, places, best, strength):
     """Write for each list the place of the highest summed weight, and that sum.
@@ -62,6 +65,7 @@ def strongest_place(offsets, concepts, place_of, weight, places, best, strength)
 @njit(
     "void(int64[::1], int32[::1], int32[::1], int32[:, ::1], float32[::1], float64, int32[::1])",
     cache=True,
+    nogil=True,
 )
 def deepest_place(offsets, concepts, leaf, above, weight, share, best):
     """Write for each list the strongest place of the deepest level that has enough of its weight.
@@ -88,7 +92,7 @@ def deepest_place(offsets, concepts, leaf, above, weight, share, best):
                 break
 
 
-@njit("int64(int64, int64[::1], float64[::1])", cache=True)
+@njit("int64(int64, int64[::1], float64[::1])", cache=True, nogil=True)
 def strongest_of(count, met, total):
     """Index below ``count`` of the largest ``total``, equal ones by smaller ``met``; -1 for none.
 
@@ -104,7 +108,9 @@ def strongest_of(count, met, total):
     return top
 
 
-@njit("int64(int32[::1], int64[::1], float32[::1], int64[::1], float64[::1])", cache=True)
+@njit(
+    "int64(int32[::1], int64[::1], float32[::1], int64[::1], float64[::1])", cache=True, nogil=True
+)
 def gather(concepts, community_of, weight, met, total):
     """Sum the weights of a list by community into ``met`` and ``total``; returns how many."""
     count = 0
@@ -125,6 +131,7 @@ def gather(concepts, community_of, weight, met, total):
 @njit(
     "void(int64[::1], int32[::1], int64[::1], float32[::1], int64[:, ::1], float64[:, ::1])",
     cache=True,
+    nogil=True,
 )
 def strongest_few(offsets, concepts, community_of, weight, best, strength):
     """Write for each list its communities of the highest summed weight, best first, and the sums.
@@ -150,6 +157,7 @@ def strongest_few(offsets, concepts, community_of, weight, best, strength):
     "void(int32[::1], uint32[::1], float32[::1], float32[::1], float32[:, ::1], float32[:, ::1],"
     " float32[:, ::1], float32[:, ::1], float32[::1], float32[::1], int64, float32[:, ::1])",
     cache=True,
+    nogil=True,
 )
 def walk_twice(offsets, columns, ties, leaves, stays, passes, restart, start, on, back, steps, at):
     """Take ``steps`` steps of two walks side by side, from chunks to concepts and back.

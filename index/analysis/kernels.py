@@ -7,7 +7,7 @@ _ROWS = "float32[:, ::1]"
 _COLUMN = "float32[::1]"
 
 
-@njit("float32(float32[::1])", cache=True)
+@njit("float32(float32[::1])", cache=True, nogil=True)
 def _sum(values):
     """The sum as numpy forms it: eight partial sums, then those in pairs."""
     a = b = c = d = e = f = g = h = np.float32(0)
@@ -23,7 +23,7 @@ def _sum(values):
     return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
-@njit(f"void({_ROWS}, {_COLUMN}, {_ROWS}, {_COLUMN}, {_COLUMN})", cache=True)
+@njit(f"void({_ROWS}, {_COLUMN}, {_ROWS}, {_COLUMN}, {_COLUMN})", cache=True, nogil=True)
 def best_of_pieces(scores, bias, best, mean, variance):
     """Maxout: the best piece of each unit, and mean and variance of each row.
 
@@ -45,7 +45,7 @@ def best_of_pieces(scores, bias, best, mean, variance):
         variance[row] = _sum(squares) / np.float32(width)
 
 
-@njit(f"void({_ROWS}, {_COLUMN}, {_COLUMN}, {_COLUMN}, {_COLUMN}, {_ROWS})", cache=True)
+@njit(f"void({_ROWS}, {_COLUMN}, {_COLUMN}, {_COLUMN}, {_COLUMN}, {_ROWS})", cache=True, nogil=True)
 def add_normalised(best, mean, scale, gain, bias, rows):
     """Layer norm of ``best``, added to ``rows``; ``scale`` is one by the standard deviation."""
     for row in range(best.shape[0]):
@@ -54,7 +54,7 @@ def add_normalised(best, mean, scale, gain, bias, rows):
             rows[row, unit] += even * gain[unit] + bias[unit]
 
 
-@njit(f"void({_ROWS}, {_ROWS})", cache=True)
+@njit(f"void({_ROWS}, {_ROWS})", cache=True, nogil=True)
 def widen(rows, windows):
     """Each row between its neighbours: float32[n, 3 * width]; zeros beyond the ends."""
     count, width = rows.shape

@@ -14,7 +14,7 @@ FULL = -(2**62)
 """What ``change_row`` returns where the pool has no room."""
 
 
-@njit("int64(int64, int64, int32, int32[::1])", cache=True)
+@njit("int64(int64, int64, int32, int32[::1])", cache=True, nogil=True)
 def lower_bound(low, high, key, neighbour):
     """First index in [low, high) whose neighbour is not below ``key``; ``high`` if none."""
     while low < high:
@@ -26,7 +26,7 @@ def lower_bound(low, high, key, neighbour):
     return low
 
 
-@njit(f"int64({_PAIRS}, {_ROWS})", cache=True)
+@njit(f"int64({_PAIRS}, {_ROWS})", cache=True, nogil=True)
 def first_negative(u, v, dw, start, degree, capacity, neighbour, weight):
     """Index of the first pair that a delta would make negative; -1 if there is none."""
     for i in range(len(u)):
@@ -41,7 +41,7 @@ def first_negative(u, v, dw, start, degree, capacity, neighbour, weight):
     return -1
 
 
-@njit(f"boolean(int32, int64, {_ROWS}, int64[::1])", cache=True)
+@njit(f"boolean(int32, int64, {_ROWS}, int64[::1])", cache=True, nogil=True)
 def make_room(x, more, start, degree, capacity, neighbour, weight, tail):
     """See that row x has room for ``more`` entries; False where the pool is full."""
     if degree[x] + more <= capacity[x]:
@@ -60,7 +60,7 @@ def make_room(x, more, start, degree, capacity, neighbour, weight, tail):
     return True
 
 
-@njit("int64(int64, int64, int64, int32[::1], int32[::1])", cache=True)
+@njit("int64(int64, int64, int64, int32[::1], int32[::1])", cache=True, nogil=True)
 def count_missing(low, end, k, others, neighbour):
     """How many of ``others[:k]`` (sorted) do not stand in [low, end)."""
     missing = 0
@@ -71,7 +71,7 @@ def count_missing(low, end, k, others, neighbour):
     return missing
 
 
-@njit(f"int64(int64, int64, int64, {_PAIRS}, int32[::1])", cache=True)
+@njit(f"int64(int64, int64, int64, {_PAIRS}, int32[::1])", cache=True, nogil=True)
 def change_held(low, end, k, others, dw, neighbour, weight):
     """Add to the entries that stand in [low, end), closing the holes of those that end.
 
@@ -99,7 +99,7 @@ def change_held(low, end, k, others, dw, neighbour, weight):
     return to
 
 
-@njit(f"void(int64, int64, int64, {_PAIRS}, int32[::1])", cache=True)
+@njit(f"void(int64, int64, int64, {_PAIRS}, int32[::1])", cache=True, nogil=True)
 def merge_in(low, end, k, others, dw, neighbour, weight):
     """Merge ``others[:k]`` into the sorted row [low, end), from the back; it becomes k longer."""
     read, write, left = end - 1, end + k - 1, k - 1
@@ -115,7 +115,7 @@ def merge_in(low, end, k, others, dw, neighbour, weight):
         write -= 1
 
 
-@njit(f"int64(int32, int64, int32[::1], int32[::1], {_ROWS}, int64[::1])", cache=True)
+@njit(f"int64(int32, int64, int32[::1], int32[::1], {_ROWS}, int64[::1])", cache=True, nogil=True)
 def change_row(x, k, others, dw, start, degree, capacity, neighbour, weight, tail):
     """Add k sorted changes to row x in one pass; returns entries made less entries removed.
 
@@ -133,7 +133,9 @@ def change_row(x, k, others, dw, start, degree, capacity, neighbour, weight, tai
     return degree[x] - before
 
 
-@njit(f"void(int64[::1], {_PAIRS}, {_PAIRS}, {_ROWS}, int64[::1], int64[::1])", cache=True)
+@njit(
+    f"void(int64[::1], {_PAIRS}, {_PAIRS}, {_ROWS}, int64[::1], int64[::1])", cache=True, nogil=True
+)
 def apply_pairs(
     done, u, v, dw, by_v, to_u, by_dw, start, degree, capacity, neighbour, weight, tail, ends
 ):
@@ -166,7 +168,7 @@ def apply_pairs(
         done[0], done[1] = i, j
 
 
-@njit(f"void({_ROWS}, int64[::1], int32[::1], int32[::1])", cache=True)
+@njit(f"void({_ROWS}, int64[::1], int32[::1], int32[::1])", cache=True, nogil=True)
 def copy_rows(start, degree, capacity, neighbour, weight, to_start, to_neighbour, to_weight):
     """Copy every row into another pool."""
     for x in range(len(start)):
@@ -175,7 +177,7 @@ def copy_rows(start, degree, capacity, neighbour, weight, to_start, to_neighbour
             to_weight[to_start[x] + i] = weight[start[x] + i]
 
 
-@njit("void(int64[::1], int32[::1], int32[::1], boolean[::1], int64[::1])", cache=True)
+@njit("void(int64[::1], int32[::1], int32[::1], boolean[::1], int64[::1])", cache=True, nogil=True)
 def count_upper(start, degree, neighbour, wanted, counts):
     """``counts[x + 1]`` becomes the number of entries (x, y), x < y, both wanted."""
     for x in range(len(start)):
@@ -188,6 +190,7 @@ def count_upper(start, degree, neighbour, wanted, counts):
 @njit(
     "void(int64[::1], int32[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1])",
     cache=True,
+    nogil=True,
 )
 def upper_triangle(start, degree, neighbour, weight, wanted, to_v, to_w):
     """Write the entries (x, y), x < y, both wanted, one after the other."""
@@ -201,7 +204,11 @@ def upper_triangle(start, degree, neighbour, weight, wanted, to_v, to_w):
                     k += 1
 
 
-@njit("void(int64[::1], int32[::1], int64[::1], int32[::1], int32[::1], int32[::1])", cache=True)
+@njit(
+    "void(int64[::1], int32[::1], int64[::1], int32[::1], int32[::1], int32[::1])",
+    cache=True,
+    nogil=True,
+)
 def place_pairs(keys, w, start, degree, neighbour, weight):
     """Fill empty rows from sorted keys ``u << 32 | v``, w: both directions stay sorted.
 
@@ -222,7 +229,7 @@ def place_pairs(keys, w, start, degree, neighbour, weight):
         degree[u] += 1
 
 
-@njit("Tuple((int64[::1], int32[::1]))(int64[::1], int32[::1], int32[::1])", cache=True)
+@njit("Tuple((int64[::1], int32[::1]))(int64[::1], int32[::1], int32[::1])", cache=True, nogil=True)
 def enumerate_pairs(offsets, concepts, signs):
     """All pairs of each row as ``u << 32 | v`` (u < v), with the row's sign."""
     total = 0

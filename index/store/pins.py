@@ -53,14 +53,7 @@ class Pins:
         connection = self._borrow()
         try:
             snapshot = self._begin(connection, refresh)
-            view = StoreView(connection, snapshot, self._changes)
-            timer = threading.Timer(self._seconds, self._retire, (view, connection))
-            timer.daemon = True
-            timer.start()
-            try:
-                yield view
-            finally:
-                timer.cancel()
+            yield StoreView(connection, snapshot, self._changes, seconds=self._seconds)
         finally:
             self._give_back(connection)
 
@@ -90,6 +83,7 @@ class Pins:
         return open_readonly(self._path)
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
+        connection.set_progress_handler(None, 0)
         if connection.in_transaction:
             connection.execute("COMMIT")
         with self._lock:
@@ -97,11 +91,6 @@ class Pins:
                 self._idle.append(connection)
                 return
         connection.close()
-
-    @staticmethod
-    def _retire(view: StoreView, connection: sqlite3.Connection) -> None:
-        view.retire()
-        connection.interrupt()
 
     def close(self) -> None:
         """Close idle connections; those in use close when they come back."""

@@ -1,7 +1,9 @@
 """The stored half of a view: texts, full-text search, facets and changes of one moment."""
 
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,7 @@ Ours; over 35,000 newswire chunks it halves the time of the full-text search.
 """
 
 _MANY = 500
+_STEPS = 1_000_000  # of SQLite's machine between two looks at the clock, some 50 ms
 _ALWAYS = -(1 << 62)
 _DOCUMENT = (
     "SELECT number, id, title, text, source, url, lang, published_at, observed_at, event_at,"
@@ -53,15 +56,18 @@ class StoreView:
         connection: sqlite3.Connection,
         snapshot: Snapshot,
         changes: ChangeLog | None = None,
+        *,
+        seconds: float = inf,
     ) -> None:
+        """The view answers for ``seconds``, and no statement runs on for long after them."""
         self.snapshot = snapshot
         self._changes = changes or ChangeLog()
         self._connection = connection
-        self._retired = False
+        self._expires = time.monotonic() + seconds
+        connection.set_progress_handler(self._retired, _STEPS)
 
-    def retire(self) -> None:
-        """Let every further call fail; from another thread, by the owner of the pin."""
-        self._retired = True
+    def _retired(self) -> bool:
+        return time.monotonic() > self._expires
 
     @property
     def _horizon(self) -> int:
@@ -70,11 +76,15 @@ class StoreView:
         return _ALWAYS if horizon is None else horizon
 
     def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        if self._retired:
-            raise SnapshotRetiredError(
-                f"generation {self.snapshot.generation} was held for too long; ask again"
-            )
-        return self._connection.execute(sql, parameters).fetchall()
+        if not self._retired():
+            try:
+                return self._connection.execute(sql, parameters).fetchall()
+            except sqlite3.OperationalError:
+                if not self._retired():
+                    raise
+        raise SnapshotRetiredError(
+            f"generation {self.snapshot.generation} was held for too long; ask again"
+        )
 
     def _by_number(self, sql: str, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
         yield from self._among(sql, [int(n) for n in numbers])

@@ -5,6 +5,7 @@ import threading
 import time
 
 import httpx
+import psutil
 import pytest
 
 from query.service.app import create_app
@@ -20,6 +21,23 @@ def test_it_serves_on_a_free_port_and_stops():
     assert server.wait(0)
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"http://127.0.0.1:{port}/healthz")
+
+
+def test_small_answers_do_not_wait_for_an_acknowledgement():
+    server = ServerThread(create_app(Desk().service()))
+    port = server.start()
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+        client.get("/healthz")
+        accepted = [
+            one.fd
+            for one in psutil.Process().net_connections("tcp")
+            if one.laddr.port == port and one.status == psutil.CONN_ESTABLISHED
+        ]
+        assert accepted
+        for descriptor in accepted:
+            with socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as one:
+                assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    server.stop()
 
 
 def test_a_port_in_use_is_told_plainly():
