@@ -25,6 +25,7 @@ from deploy.assembly.streams import LOG_NAME, ORIGIN_NAME, TOPICS_NAME
 from deploy.errors import DeployError, UsageError
 from deploy.process import release
 from index.store.connection import STORE_NAME, open_readonly, store_path
+from index.store.copy import copy_database
 from stream.feeds.state import FEEDS_NAME
 
 FORMAT = 1
@@ -105,27 +106,19 @@ def _copy_all(data: Path, kept: Path, told: Told) -> int:
     source = store_path(data)
     told("copying the store", 0, None)
     with closing(open_readonly(source)) as connection:
-        _copy_database(connection, kept / STORE_NAME)
+        copy_database(connection, kept / STORE_NAME)
     for name in DATABASES[1:]:
         if (data / name).exists():
             told(f"copying {name}", 0, None)
             uri = f"{(data / name).resolve().as_uri()}?mode=ro"
             with closing(sqlite3.connect(uri, uri=True)) as connection:
-                _copy_database(connection, kept / name)
+                copy_database(connection, kept / name)
     for name in PLAIN:
         if (data / name).exists():
             shutil.copyfile(data / name, kept / name)
     with closing(sqlite3.connect(kept / STORE_NAME)) as connection:
         row = connection.execute("SELECT max(id) FROM generations").fetchone()
     return int(row[0] or 0)
-
-
-def _copy_database(connection: sqlite3.Connection, to: Path) -> None:
-    with closing(sqlite3.connect(to)) as copy:
-        # All pages in one step: one read transaction, which holds up no writer.
-        connection.backup(copy)
-        # As one file; its next writer chooses the write-ahead log again.
-        copy.execute("PRAGMA journal_mode = DELETE")
 
 
 def _pack(kept: Path, manifest: Mapping[str, Any], to: Path, *, compressed: bool) -> None:

@@ -36,6 +36,7 @@ from index.store.fence import Fence
 from index.store.generations import Generation
 from index.store.load import Names, whole_snapshot
 from index.store.lock import WriterLock
+from index.store.migrate import Told
 from index.store.pins import Pins
 from index.store.reader import StoreView
 from index.store.rows import NextNumbers
@@ -89,11 +90,13 @@ class Writer:
         store_name: str | None = None,
         dynamic: DynamicSettings | None = None,
         window: Millis | None = None,
+        migrated: Told = lambda _: None,
     ) -> "Writer":
         """Open or create the store of a directory (the one in force, unless named).
 
         ``dynamic``: how the communities follow the stream. ``window``: milliseconds behind the
-        newest event time for which documents are kept; None keeps them all.
+        newest event time for which documents are kept; None keeps them all. ``migrated``
+        is told that a store of an older schema is about to be changed.
 
         Raises ``StoreLockedError`` (another writer), ``SchemaTooNewError``,
         ``FingerprintMismatchError`` (built with another analyzer) or ``StoreError``.
@@ -102,7 +105,7 @@ class Writer:
         lock.acquire()
         try:
             path = store_path(directory) if store_name is None else directory / store_name
-            connection = open_writable(path)
+            connection = open_writable(path, migrated=migrated)
             with translated(path):
                 meta.check_integrity(connection, path)
                 meta.check_fingerprint(connection, fingerprint, collection)

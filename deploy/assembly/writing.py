@@ -19,6 +19,7 @@ from index.expiry import parse_window
 from index.reindex import ReindexReport
 from index.reindex import reindex as reindex_store
 from index.report import GenerationReport
+from index.store.migrate import MigrationReport
 from index.writer import Writer
 from query.service.status import GroupingStatus
 from stream.analyses_source import AnalysesReport, AnalysesSource
@@ -26,7 +27,7 @@ from stream.consumer import BatchReport, Consumer
 from stream.loop import Analyzing
 from stream.source import Partition, Source
 
-Observed = BatchReport | GenerationReport | AnalysesReport
+Observed = BatchReport | GenerationReport | AnalysesReport | MigrationReport
 Observe = Callable[[Observed], None]
 
 
@@ -67,7 +68,7 @@ def ingestion(
             )
         analyzer = load_analyzer(settings)
         tell("opening the store", 0, None)
-        writer = stack.enter_context(closing(_writer(settings, analyzer)))
+        writer = stack.enter_context(closing(_writer(settings, analyzer, observe)))
         remember(settings, origin)
         keeper = stack.enter_context(closing(CommunityKeeper(writer, grouping(settings))))
         held: Callable[[], Mapping[Partition, str]] = dict
@@ -88,13 +89,14 @@ def ingestion(
         yield Ingestion(writer, source, consumer, analyzer, keeper, held)
 
 
-def _writer(settings: Settings, analyzer: Analyzer) -> Writer:
+def _writer(settings: Settings, analyzer: Analyzer, observe: Observe) -> Writer:
     return Writer.open(
         settings.data,
         fingerprint=analyzer.fingerprint,
         collection=settings.collection,
         dynamic=DynamicSettings(max_size=settings.community_size, seed=settings.seed),
         window=parse_window(settings.window),
+        migrated=observe,
     )
 
 

@@ -1,12 +1,13 @@
 """From one frozen report to its metrics and its line of log."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from deploy.telemetry.logs import logger
 from deploy.telemetry.metrics import Metrics
 from index.errors import EmbedderAwayError
 from index.report import GenerationReport
+from index.store.migrate import MigrationReport
 from index.vectors.protocol import FollowFailure, FollowReport
 from query.model.spending import Spent
 from query.service.service import RequestReport, SearchReport
@@ -29,6 +30,7 @@ Report = (
     | FollowFailure
     | AnalysesReport
     | ExtractReport
+    | MigrationReport
 )
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -46,32 +48,23 @@ class Telemetry:
     def __init__(self, metrics: Metrics, log: Any = None) -> None:
         self.metrics = metrics
         self._log = logger() if log is None else log
+        self._takes: dict[type[Report], Callable[[Any], None]] = {
+            BatchReport: self._batch,
+            GenerationReport: self._generation,
+            RequestReport: self._request,
+            SearchReport: self._search,
+            PollReport: self._poll,
+            OutboxReport: self._outbox,
+            FollowReport: self._followed,
+            FollowFailure: self._follow_failed,
+            AnalysesReport: self._analyses,
+            ExtractReport: self._extracted,
+            MigrationReport: self._migrating,
+        }
 
     def observe(self, report: Report) -> None:
         """Count a report and write its line."""
-        if isinstance(report, BatchReport):
-            self._batch(report)
-        elif isinstance(report, GenerationReport):
-            (self._drained if report.drained else self._communities)(report)
-        elif isinstance(report, SearchReport):
-            self._search(report)
-        elif isinstance(report, PollReport):
-            self._poll(report)
-        elif isinstance(report, OutboxReport):
-            self._outbox(report)
-        elif isinstance(report, FollowReport):
-            self._followed(report)
-        elif isinstance(report, AnalysesReport):
-            self._analyses(report)
-        elif isinstance(report, ExtractReport):
-            self._extracted(report)
-        elif isinstance(report, FollowFailure):
-            self.metrics.vector_failures.inc()
-            self._log.warning(
-                "vectors", index=report.index, problem=report.problem, again_in=report.wait
-            )
-        else:
-            self._request(report)
+        self._takes[type(report)](report)
 
     def failed(self, unit: str, error: BaseException) -> None:
         """Count and log work that failed unforeseen; ``unit`` from a closed list."""
@@ -134,6 +127,9 @@ class Telemetry:
             freshness=round(report.freshness, 3),
             lag=report.lag,
         )
+
+    def _generation(self, report: GenerationReport) -> None:
+        (self._drained if report.drained else self._communities)(report)
 
     def _drained(self, report: GenerationReport) -> None:
         metrics = self.metrics
@@ -295,6 +291,12 @@ class Telemetry:
             seconds=round(report.seconds, 4),
         )
 
+    def _follow_failed(self, report: FollowFailure) -> None:
+        self.metrics.vector_failures.inc()
+        self._log.warning(
+            "vectors", index=report.index, problem=report.problem, again_in=report.wait
+        )
+
     def _analyses(self, report: AnalysesReport) -> None:
         self.metrics.analyses_held.set(len(report.held))
         self.metrics.analyses_unreadable.inc(report.unreadable)
@@ -330,6 +332,17 @@ class Telemetry:
             published=round(report.published, 4),
             freshness=round(report.freshness, 3),
             lag=report.lag,
+        )
+
+    def _migrating(self, report: MigrationReport) -> None:
+        # A warning, so that a bounded run shows it too.
+        self._log.warning(
+            "the store changes its schema",
+            store=str(report.store),
+            schema=report.schema,
+            becomes=report.wanted,
+            copy=str(report.copy),
+            bytes=report.bytes,
         )
 
     def _request(self, report: RequestReport) -> None:

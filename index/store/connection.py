@@ -1,5 +1,6 @@
 """SQLite connections: opened the one right way, errors translated."""
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from index.errors import SchemaTooNewError, StoreError
-from index.store.migrate import migrate
+from index.store.migrate import Told, migrate
 
 SCHEMA_VERSION = 3
 STORE_NAME = "index.db"
@@ -39,8 +40,12 @@ def remove_store(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def open_writable(path: Path) -> sqlite3.Connection:
-    """Open (or create) a store for its writer. Raises ``StoreError`` with what to do."""
+def open_writable(path: Path, *, migrated: Told = lambda _: None) -> sqlite3.Connection:
+    """Open (or create) a store for its writer; an older schema is brought to the present one.
+
+    ``migrated`` is told before the first change, once a copy is kept. Raises ``StoreError`` with
+    what to do.
+    """
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -56,7 +61,8 @@ def open_writable(path: Path) -> sqlite3.Connection:
             _create(connection)
         else:
             check_version(path, version, oldest=1)
-            migrate(connection, version, SCHEMA_VERSION)
+            room = shutil.disk_usage(path.parent).free
+            migrate(connection, path, version, SCHEMA_VERSION, told=migrated, room=room)
         return connection
 
 

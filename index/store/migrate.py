@@ -1,6 +1,12 @@
-"""From older schemas of the store to the present one, a step for each."""
+"""From older schemas of the store to the present one, a step for each; a copy of before is kept."""
 
 import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from index.errors import StoreError
+from index.store.copy import copy_database, put_in_place, size_of
 
 _STEPS = {
     1: """
@@ -20,10 +26,67 @@ _STEPS = {
 }
 """What leads from a schema to the next one."""
 
+_ROOM = 1.5
+"""Free space that a change asks for, in sizes of the store: the copy, and what the steps write.
 
-def migrate(connection: sqlite3.Connection, version: int, wanted: int) -> None:
-    """Bring a writable store to a schema, in one transaction."""
+They write indexes; those of both steps together are a tenth of a store of Reuters.
+"""
+
+Told = Callable[["MigrationReport"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationReport:
+    """A store is about to be brought to another schema; ``copy``, of ``bytes``, is as it was."""
+
+    store: Path
+    schema: int
+    wanted: int
+    copy: Path
+    bytes: int
+
+
+def migrate(
+    connection: sqlite3.Connection,
+    path: Path,
+    version: int,
+    wanted: int,
+    *,
+    told: Told,
+    room: int,
+) -> None:
+    """Bring a writable store to a schema, in one transaction, once a copy of it is kept.
+
+    ``told`` is called between the two; ``room``: bytes that are free on the store's volume. Raises
+    ``StoreError`` where they are too few for both.
+    """
     if version == wanted:
         return
+    size = size_of(connection)
+    needed = int(size * _ROOM)
+    if room < needed:
+        raise StoreError(
+            f"{path} has schema {version} and is brought to schema {wanted} only once a copy is "
+            f"kept: that needs {needed / 1e6:,.1f} MB beside it, and {room / 1e6:,.1f} MB are "
+            "free; make room, or move the data directory to a larger volume"
+        )
+    copy = _keep_copy(connection, path.with_name(f"schema-{version}.db"))
+    told(MigrationReport(path, version, wanted, copy, size))
     steps = "".join(_STEPS[step] for step in range(version, wanted))
     connection.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {wanted}; COMMIT;")
+
+
+def _keep_copy(connection: sqlite3.Connection, copy: Path) -> Path:
+    """Copy the store, whole or not at all; the copy of an earlier change then goes."""
+    new = copy.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    try:
+        copy_database(connection, new)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    put_in_place(new, copy)
+    for other in copy.parent.glob("schema-*.db"):
+        if other != copy:
+            other.unlink()
+    return copy
