@@ -44,6 +44,8 @@ def extract(settings: Settings, stop: threading.Event) -> str:
         extracting.extraction(settings, observe, failed) as extractor,
         watching.watched(settings, extractor.activity, telemetry),
     ):
+        metrics.extract_lag.set_function(lambda: extractor.standing().lag)
+        metrics.extract_partitions.set_function(lambda: extractor.standing().partitions)
         patiently(lambda: extractor.run(stop), stop, telemetry.waits_for_embedder)
     return (
         f"{done.records:,} records published with {done.documents:,} analyses "

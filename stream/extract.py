@@ -100,6 +100,14 @@ class ExtractReport:
     partitions: int
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How many partitions a member has, and the records in them that it has not read."""
+
+    lag: int
+    partitions: int
+
+
 @dataclass(slots=True)
 class _Pending:
     reached: list[Reached]
@@ -110,7 +118,10 @@ class _Pending:
 
 
 class Extractor:
-    """Drives one member of the group. ``run`` belongs to one thread; ``activity`` to any."""
+    """Drives one member of the group.
+
+    ``run`` belongs to one thread; ``activity`` and ``standing`` to any.
+    """
 
     def __init__(
         self,
@@ -152,12 +163,17 @@ class Extractor:
         self._monotonic = monotonic
         self._pending: deque[_Pending] = deque()
         self._lost = False
+        self._standing = Standing(0, 0)
         self._phase: tuple[Phase, float] = (Phase.STOPPED, monotonic())
 
     def activity(self) -> Activity:
         """What it is at, for a watchdog."""
         phase, since = self._phase
         return Activity(phase, self._monotonic() - since)
+
+    def standing(self) -> Standing:
+        """What it has of the group's partitions, also while none of them brings anything."""
+        return self._standing
 
     def run(self, stop: threading.Event) -> None:
         """Read, analyse and publish until ``stop`` is set; what was read is finished then.
@@ -187,6 +203,7 @@ class Extractor:
             self._group.rewind()
             self._lost = False
         self._fill(stop)
+        self._standing = self._stands()
         if self._pending and self._analysed(self._pending[0], stop):
             self._finish(self._pending[0])
             self._pending.popleft()
@@ -255,6 +272,7 @@ class Extractor:
         started = self._monotonic()
         # A partition that went meanwhile is another's, who goes on from the commit.
         owned = set(self._group.owned())
+        standing = self._stands()
         mine = [
             (self._extracted(one, analysis), one)
             for one, analysis in zip(batch.reached, analyses, strict=True)
@@ -279,10 +297,13 @@ class Extractor:
                 waited=now - batch.read_at,
                 published=self._monotonic() - started,
                 freshness=max(0.0, now - min(stamps, default=now)),
-                lag=sum(self._group.lag().values()),
-                partitions=len(owned),
+                lag=standing.lag,
+                partitions=standing.partitions,
             )
         )
+
+    def _stands(self) -> Standing:
+        return Standing(sum(self._group.lag().values()), len(self._group.owned()))
 
     def _extracted(self, one: Reached, analysis: Analysis | Rejected | None) -> Extracted:
         topic, partition = one.at

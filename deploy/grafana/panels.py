@@ -224,6 +224,39 @@ INGESTION = Dashboard(
             "none",
             _one(_own("tidegraph_modularity"), "C{{level}}"),
         ),
+        Panel(
+            "Extracted records",
+            "What extractors published, by what it was.",
+            "ops",
+            _one(_rate("tidegraph_extracted_records_total", "outcome"), "{{outcome}}"),
+        ),
+        Panel(
+            "Stages of extraction",
+            "From reading a batch to its commit, and publishing alone.",
+            "s",
+            _quantiles("tidegraph_extract_seconds", "stage"),
+        ),
+        Panel(
+            "Extractors",
+            "Records that each one's partitions hold unread, and how many partitions it has.",
+            "short",
+            (
+                Query(_own("tidegraph_extract_lag_records") + " > 0", "{{instance}} lag"),
+                Query(_own("tidegraph_extract_partitions") + " > 0", "{{instance}} partitions"),
+            ),
+        ),
+        Panel(
+            "Analyses that do not fit",
+            "Partitions that wait for the writer's own analyzer, and records that nobody can read.",
+            "short",
+            (
+                Query(_own("tidegraph_analyses_held_partitions"), "held partitions"),
+                Query(
+                    f"increase({_own('tidegraph_analyses_unreadable_total')}[{RATE}])",
+                    "unreadable records",
+                ),
+            ),
+        ),
     ),
 )
 
@@ -286,6 +319,27 @@ SEARCH = Dashboard(
             "By route.",
             "s",
             _quantiles("tidegraph_request_seconds", "route"),
+        ),
+        Panel(
+            "Standing questions asked",
+            "By what came of it; failed ones are asked again.",
+            "ops",
+            _one(_rate("tidegraph_standing_asked_total", "outcome"), "{{outcome}}"),
+        ),
+        Panel(
+            "Tests for standing questions",
+            "Chunks tested for the first time.",
+            "ops",
+            _one(_rate("tidegraph_standing_tests_total"), "chunks"),
+        ),
+        Panel(
+            "Updates delivered",
+            "Attempts, by channel and outcome.",
+            "ops",
+            _one(
+                _rate("tidegraph_standing_deliveries_total", "channel, outcome"),
+                "{{channel}}: {{outcome}}",
+            ),
         ),
     ),
 )

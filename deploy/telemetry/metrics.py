@@ -6,6 +6,7 @@ an alert can tell unknown from zero.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import product
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -13,6 +14,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from query.service.status import StatusReport
+from query.standing.types import Channel
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 SLOW = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -129,6 +131,11 @@ class Metrics:
             "outcome",
         )
         self.errors = self._counter("errors", "Work that failed unforeseen.", "unit")
+        # Known from the start: a rule sees no increase in a series that begins with its first one.
+        for outcome in ("failed", "updated", "unchanged"):
+            self.standing_asked.labels(outcome)
+        for channel, outcome in product(Channel, ("given_up", "deferred", "delivered")):
+            self.standing_deliveries.labels(channel.value, outcome)
 
     def follow(self, status: Callable[[], StatusReport]) -> None:
         """Export what a status tells at each scrape. Call once."""

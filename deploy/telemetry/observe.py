@@ -315,8 +315,6 @@ class Telemetry:
         metrics.extracted.labels("no_document").inc(max(0, others))
         metrics.extract.labels("waited").observe(report.waited)
         metrics.extract.labels("published").observe(report.published)
-        metrics.extract_lag.set(report.lag)
-        metrics.extract_partitions.set(report.partitions)
         self._log.info(
             "extracted",
             records=report.records,

@@ -10,7 +10,7 @@ from index.errors import EmbedderAwayError
 from index.types import Millis, Position, Reason, Record
 from stream.analyses import Opened
 from stream.errors import ProduceError, SourceUnavailableError
-from stream.extract import Extractor, Reached
+from stream.extract import Extractor, Reached, Standing
 from stream.loop import ConsumerSettings
 from stream.message import decode
 from tests.index.simple import FINGERPRINT, analysis
@@ -181,6 +181,24 @@ def test_a_partition_that_went_while_it_was_analysed_is_neither_published_nor_co
     assert log.stretches(1) == []
     assert all(("news", 1) not in until for until in group.history)
     assert sum(report.dropped for report in reports) == 4
+
+
+def test_what_it_has_is_told_also_when_it_has_nothing_to_do(stop):
+    group = Scripted(stop, [""] * 40, [""] * 40, goes=(0, 60))
+    standing = []
+    made = Extractor(
+        group,
+        Pool(),
+        Log(),
+        ANALYZER,
+        ConsumerSettings(batch_records=4, poll_wait=0.0),
+        observe=lambda _: standing.append(made.standing()),
+    )
+    made.run(stop)
+    assert standing[0].partitions == 2
+    assert standing[0].lag > 0
+    # The partition that went is not its lag any more.
+    assert made.standing() == Standing(lag=0, partitions=1)
 
 
 def test_a_commit_that_the_group_refuses_ends_nothing(stop):
