@@ -25,6 +25,12 @@ class BadBudgetError(QueryError):
     code = "bad_budget"
 
 
+class BadModeError(QueryError):
+    """What a mode is told cannot be: a level below the first, a context too short or too long."""
+
+    code = "bad_mode"
+
+
 class BadFilterError(QueryError):
     """A filter cannot be: an empty or negative window, for example."""
 

@@ -8,12 +8,15 @@ import numpy as np
 from index.types import Float32Array, Int32Array, Int64Array
 from index.view import View
 from query.aliases import concepts_named, other_names, resolved
-from query.errors import BadBudgetError, EmptyQuestionError, QuestionTooLongError
+from query.errors import BadBudgetError, BadModeError, EmptyQuestionError, QuestionTooLongError
 from query.graph import SearchGraph
 from query.language import Language
 from query.settings import SearchSettings
 from query.types import Question
 from query.words import content_words, is_broad, words
+
+SHORTEST_CONTEXT = 500
+"""Tokens: a few chunks."""
 
 _WORD_WEIGHT = 3.0
 """Of a word that is no concept: a verb or an adjective, mostly; idf of one chunk in twenty."""
@@ -54,6 +57,7 @@ def checked(question: Question, settings: SearchSettings) -> Question:
         EmptyQuestionError: There is no letter or digit in it.
         QuestionTooLongError: It is longer than the settings allow.
         BadBudgetError: The budget is not within 1 and the largest one.
+        BadModeError: The context is not within 500 and the longest one, or the level below 0.
     """
     text = question.text.encode("utf-8", "replace").decode("utf-8").strip()
     if not any(c.isalnum() for c in text):
@@ -66,6 +70,13 @@ def checked(question: Question, settings: SearchSettings) -> Question:
         raise BadBudgetError(
             f"the budget is {question.budget}; it must be between 1 and {settings.largest_budget}"
         )
+    if not SHORTEST_CONTEXT <= question.context <= settings.longest_context:
+        raise BadModeError(
+            f"the context has {question.context} tokens; it must have between {SHORTEST_CONTEXT} "
+            f"and {settings.longest_context}"
+        )
+    if question.level is not None and question.level < 0:
+        raise BadModeError(f"there is no level {question.level}: the first one is 0")
     return replace(question, text=text)
 
 

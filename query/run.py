@@ -1,7 +1,7 @@
 """One search over one pinned view."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,7 @@ from query.communities import group
 from query.conclude import Conclusion, relevant_outside
 from query.counting import Wanted
 from query.enumeration import listed, mostly_found
+from query.everywhere import everything, level_for, visits
 from query.filters import condition, searched
 from query.graph import GraphCache
 from query.language import Language, Steady
@@ -29,17 +30,17 @@ from query.model.session import ModelSession
 from query.parts import Part
 from query.plan import Subquery, subqueries
 from query.ranking import Ranking, rank
+from query.readers import Gathered, Reader
 from query.reading import read
 from query.record import missing, why_nothing
 from query.said import Said, amiss, counted, how_read
-from query.settings import LazySettings, SearchSettings
+from query.settings import SearchSettings
 from query.standing.recall import Recall
 from query.tally import Counter
 from query.telling import claimed, descended, tested
 from query.types import (
     BASELINES,
     Answer,
-    Citation,
     Claim,
     EventKind,
     Mode,
@@ -51,8 +52,11 @@ from query.types import (
 )
 from query.words import names
 
-EXHAUSTIVE = LazySettings(k=2, z=1_000_000, root_k=0, patience=1_000_000)
-"""Mode ``global``: every community of a level in turn, no descent, no giving up."""
+MAPPED_AT_ONCE = 8
+"""Communities of mode ``global`` that a model is given together."""
+
+_LEAST_CHUNK = 40
+"""Tokens: hardly a chunk has fewer, so that a context is filled before the candidates end."""
 
 Events = Generator[SearchEvent, None, None]
 
@@ -89,10 +93,17 @@ class Run:
         self.stopped = Stopped.NO_CANDIDATES
         self.expanded = question.text
         self.model: ModelSession | None = None
-        if tools.model is not None and question.mode not in BASELINES:
+        asks = question.mode not in BASELINES or recall is None
+        if tools.model is not None and asks:
             lite = question.preset is Preset.Z100_LITE
             self.model = ModelSession(
                 tools.model, tools.assessor, self.ledger, tools.memory, lite=lite
+            )
+        self.reader: Reader | None = None
+        if self.model is not None and question.mode is not Mode.LAZY and recall is None:
+            tokens, longest = question.context, self.settings.claims.longest
+            self.reader = Reader(
+                self.model, self.texts, self.ledger, tokens=tokens, longest=longest
             )
         self.recall = recall
         self.assessor: Assessor = self.model or tools.assessor
@@ -136,6 +147,8 @@ class Run:
             yield SearchEvent(EventKind.RANKED, {"candidates": candidates, "subqueries": asked})
             if self.question.mode in BASELINES:
                 self._look_at_top()
+            elif self.question.mode is Mode.GLOBAL:
+                yield from self._everywhere(self.parts[0])
             else:
                 yield from self._tests()
         yield from self._conclude()
@@ -154,7 +167,7 @@ class Run:
 
     def _refine(self) -> None:
         """Have the model say what to search for, after the first event: it may take seconds."""
-        if self.model is not None:
+        if self.model is not None and self.question.mode is Mode.LAZY:
             with self.ledger.stage("refine"):
                 refined = self._refined(self.model)
                 self.expanded = refined.expanded
@@ -189,15 +202,13 @@ class Run:
         return Part(Candidates(subquery, ranking, self.graph, self.texts), ranking, groups)
 
     def _candidates(self) -> int:
-        if self.question.mode is Mode.GLOBAL:
-            return len(self.rows)
-        return max(self.settings.candidates, 3 * self.question.budget)
+        least = 0 if self.reader is None else self.question.context // _LEAST_CHUNK
+        return max(self.settings.candidates, 3 * self.question.budget, least)
 
     def _grouped(self, ranking: Ranking) -> Groups:
-        if self.question.mode in BASELINES:
+        if self.question.mode is not Mode.LAZY:
             return Groups((), {}, {}, {}, {}, ())
-        groups = group(self.graph, ranking.rows, self.settings.lazy)
-        return replace(groups, children={}) if self.question.mode is Mode.GLOBAL else groups
+        return group(self.graph, ranking.rows, self.settings.lazy)
 
     def _look_at_top(self) -> None:
         """A baseline: no relevance test is spent; its top is quoted, whatever it is."""
@@ -212,9 +223,8 @@ class Run:
 
     def _tests(self) -> Events:
         """Walk over the communities, as the verdicts say."""
-        lazy = EXHAUSTIVE if self.question.mode is Mode.GLOBAL else self.settings.lazy
         groups = [part.groups for part in self.parts]
-        walk = search(groups, self.question.budget, self._neighbours, lazy)
+        walk = search(groups, self.question.budget, self._neighbours, self.settings.lazy)
         reply: Verdicts | None = None
         while True:
             try:
@@ -232,6 +242,33 @@ class Run:
                 reply = self._test(step)
                 verdicts = (v for part in self.parts for v in part.verdicts.values())
                 yield tested(step, verdicts, self.question.budget)
+
+    def _everywhere(self, part: Part) -> Events:
+        """Mode ``global``: read every community of a level, a model several at once."""
+        budget = self.question.budget
+        rows = everything(part.ranking.rows, self.rows)
+        level = level_for(self.graph, self.question.level, budget)
+        steps = visits(self.graph, rows, level, budget)
+        at_once = MAPPED_AT_ONCE if self.reader is not None else 1
+        self.stopped = Stopped.BUDGET_SPENT if len(rows) > budget else Stopped.NOTHING_LEFT
+        for start in range(0, len(steps), at_once):
+            if self.ledger.seconds > self.settings.deadline:
+                self.stopped = Stopped.DEADLINE
+                return
+            batch = steps[start : start + at_once]
+            self._read(part, batch)
+            for step in batch:
+                yield tested(step, part.verdicts.values(), budget)
+
+    def _read(self, part: Part, steps: Sequence[RelevanceTest]) -> None:
+        if self.reader is None:
+            for step in steps:
+                self._test(step)
+            return
+        with self.ledger.stage("map"):
+            verdicts = self.reader.collect(part, self.reading.text, steps)
+            part.verdicts.update((verdict.slot, verdict) for verdict in verdicts)
+        self.ledger.tests("map", sum(len(step.slots) for step in steps))
 
     def _test(self, step: RelevanceTest) -> Verdicts:
         part = self.parts[step.subquery]
@@ -255,22 +292,37 @@ class Run:
     def _conclude(self) -> Events:
         """Claims, then the answer."""
         end = Conclusion(self.view, self.graph, self.texts, self.parts, self.settings)
-        claims: tuple[Claim, ...] = ()
-        citations: tuple[Citation, ...] = ()
-        if self.absent is None and self._supported():
-            with self.ledger.stage("claims"):
-                claims, citations = end.claims(self.question.mode)
+        found = self._gathered(end)
+        claims, citations = found.claims, found.citations
         for claim in claims:
             yield claimed(claim, citations)
         with self.ledger.stage("answer"):
             if claims:
-                outcome, text = Outcome.ANSWERED, self._worded(end, claims)
+                outcome, text = Outcome.ANSWERED, found.text or self._worded(end, claims)
             else:
                 outcome, text = self._no_record()
             if self.model is not None and self.model.notes:
                 text = "\n\n".join([text, *self.model.notes])
             ranking = end.ranking(self.question.mode, self.question.budget)
         yield self._answer(Said(outcome, text, claims, citations, ranking))
+
+    def _gathered(self, end: Conclusion) -> Gathered:
+        """What the answer stands on: what a model read, or quotes from what was relevant."""
+        if self.absent is None and self.reader is not None and self.parts:
+            found = self._read_by_model(self.reader, self.parts[0])
+            if found is not None:
+                return found
+        if self.absent is not None or not self._supported():
+            return Gathered((), ())
+        with self.ledger.stage("claims"):
+            return Gathered(*end.claims(self.question.mode))
+
+    def _read_by_model(self, reader: Reader, part: Part) -> Gathered | None:
+        if self.question.mode is Mode.GLOBAL:
+            return reader.gathered()
+        with self.ledger.stage("answer"):
+            slots = self.graph.snapshot.slots[part.ranking.rows].tolist()
+            return reader.from_top(part, self.reading.text, slots)
 
     def _count(self, asked: Wanted) -> Events:
         """Count over the postings: exact, so that nothing is tested."""

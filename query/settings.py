@@ -139,6 +139,8 @@ class SearchSettings:
     Attributes:
         candidates: Chunks ranked for a subquery, at least; three times the budget if that is more.
         ranking: Documents of the final ranking that an answer lists, at least.
+        longest_context: Tokens of text that a baseline may answer from. Announced for vector
+            search: 8,000, which is the default of a question, and 64,000.
         deadline: Seconds after which no further test is begun; a view is held for at most 120.
     """
 
@@ -150,3 +152,4 @@ class SearchSettings:
     deadline: float = 100.0
     largest_budget: int = 10_000
     longest_question: int = 2_000
+    longest_context: int = 128_000

@@ -20,6 +20,9 @@ class Mode(StrEnum):
     GLOBAL = "global"
 
 
+CONTEXT = 8_000
+"""Tokens of text that a model answers from in a baseline, unless a question says otherwise."""
+
 BASELINES = frozenset({Mode.HYBRID, Mode.VECTOR, Mode.BM25})
 """Modes that rank and spend no relevance test."""
 
@@ -78,7 +81,9 @@ class Question:
     """A question with its one knob, the relevance test budget (at least 1).
 
     ``window`` and ``amounts`` say whether times and amounts in its words become filters;
-    ``preset`` whether it was asked as one of those.
+    ``preset`` whether it was asked as one of those. ``context`` is how many tokens of text a
+    model answers from in a baseline, or reads at once in mode ``global``; ``level`` (0 is C0) the
+    communities that this mode reads, None the deepest that the budget can visit.
     """
 
     text: str
@@ -88,6 +93,8 @@ class Question:
     window: bool = True
     amounts: bool = True
     preset: Preset | None = None
+    context: int = CONTEXT
+    level: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,23 +12,35 @@ from query.errors import BadBudgetError
 from query.model.calls import Role
 from query.model.estimate import StageEstimate, estimate, total
 from query.presets import budget_of
-from query.types import Preset
+from query.types import CONTEXT, Mode, Preset
 
-_ROLES = {"refine": Role.ANSWERS, "test": Role.TESTS, "answer": Role.ANSWERS}
+_ROLES = {
+    "refine": Role.ANSWERS,
+    "test": Role.TESTS,
+    "map": Role.ANSWERS,
+    "answer": Role.ANSWERS,
+}
 _LITE = dict.fromkeys(_ROLES, Role.TESTS)
 
 
 def worst_case(
-    settings: Settings, question: str, budget: int | None, preset: str | None = None
+    settings: Settings,
+    question: str,
+    budget: int | None,
+    preset: str | None = None,
+    mode: str = Mode.LAZY.value,
+    context: int = CONTEXT,
 ) -> dict[str, Any]:
     """The worst case as plain values; ``money`` is null where a price is unknown.
 
     Raises:
-        UsageError: no model is set, so that a question costs nothing; or there is no such preset.
+        UsageError: no model is set, so that a question costs nothing; or there is no such preset
+            or mode.
     """
     if not settings.model:
         raise UsageError("without a model a question costs nothing: set model to estimate")
     try:
+        searched = Mode(mode)
         chosen = None if preset is None else Preset(preset)
         tests = budget_of(chosen, budget, settings.budget)
     except (ValueError, BadBudgetError) as error:
@@ -44,6 +56,8 @@ def worst_case(
         },
         chunk_words=settings.chunk_words,
         thinking=settings.model_thinking,
+        mode=searched,
+        context=context,
     )
     whole = StageEstimate("all", sum(stage.calls for stage in stages), total(stages))
     ceilings = question_ceilings(settings)

@@ -44,6 +44,25 @@ def ask(
     mode: Annotated[
         str, typer.Option("--mode", help="lazy, or a baseline: hybrid, vector, bm25, global.")
     ] = "lazy",
+    context: Annotated[
+        int,
+        typer.Option(
+            "--context",
+            metavar="TOKENS",
+            min=500,
+            help="Text that a model answers from in a baseline, 8000 or 64000 as announced.",
+        ),
+    ] = 8_000,
+    level: Annotated[
+        int | None,
+        typer.Option(
+            "--level",
+            metavar="N",
+            min=0,
+            help="Mode global: level of the communities read, 0 for C0; else the deepest that the "
+            "budget can visit.",
+        ),
+    ] = None,
     since: Since = None,
     until: Until = None,
     time: Annotated[
@@ -111,7 +130,7 @@ def ask(
     if estimate:
         from deploy.cli import estimating
 
-        found_worst = estimating.worst_case(settings, question, budget, preset)
+        found_worst = estimating.worst_case(settings, question, budget, preset, mode, context)
         if as_json:
             session.print_json(found_worst)
         else:
@@ -124,6 +143,8 @@ def ask(
         "window": window,
         "amounts": amounts,
         "mode": mode,
+        "context": context,
+        "level": level,
         "since": since,
         "until": until,
         "time": time,

@@ -112,5 +112,9 @@ def _objects(text: str) -> Iterator[str]:
 
 def quoted(material: object) -> str:
     """Material as JSON between marks that it cannot close itself, for every ``<`` is escaped."""
-    text = orjson.dumps(material).decode().replace("<", "\\u003c")
-    return f"<quoted>\n{text}\n</quoted>"
+    return f"<quoted>\n{escaped(material)}\n</quoted>"
+
+
+def escaped(material: object) -> str:
+    """Material as JSON without a single ``<``."""
+    return orjson.dumps(material).decode().replace("<", "\\u003c")

@@ -1,11 +1,11 @@
 """Reduction: the words of an answer from its claims, each sentence with its sources."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from index.analysis.sentences import sentence_spans
-from query.model.calls import QUOTED, Prompt, Shape, quoted, read
+from query.model.calls import QUOTED, Prompt, Shape, quoted
 from query.types import Claim
 
 _MARK = re.compile(r"\s*\[\s*\d[\d\s,;]*\]")
@@ -57,18 +57,20 @@ def question(text: str, claims: Sequence[Claim]) -> Prompt:
     return Prompt(_SYSTEM, f"Question: {text}\n\n{quoted(material)}", Sentences, 2000)
 
 
-def reduced(reply: str, claims: Sequence[Claim]) -> Reduced | None:
-    """The answer with citations for claims, None where no sentence is left."""
-    answer = read(reply, Sentences)
+def reduced(answer: Sentences | None, marks: Mapping[int, Sequence[int]]) -> Reduced | None:
+    """The answer with citations for claims, None where no sentence is left.
+
+    ``marks`` gives the citations of each claim that there is, by its number.
+    """
     lines: list[str] = []
     removed = dropped = 0
     for sentence in answer.sentences if answer is not None else ():
-        known = [n for n in dict.fromkeys(sentence.claims) if 1 <= n <= len(claims)]
+        known = [n for n in dict.fromkeys(sentence.claims) if n in marks]
         removed += len(set(sentence.claims) - set(known))
         text = " ".join(_MARK.sub("", sentence.text).split())
         if known and text:
-            marks = dict.fromkeys(mark for n in known for mark in claims[n - 1].citations)
-            lines += _cited(text, "".join(f"[{mark}]" for mark in marks))
+            cited = dict.fromkeys(mark for n in known for mark in marks[n])
+            lines += _cited(text, "".join(f"[{mark}]" for mark in cited))
         else:
             dropped += 1
     return Reduced(" ".join(lines), removed, dropped) if lines else None

@@ -1,18 +1,23 @@
 """The model within one search: what it is asked, what that costs, and what happens without it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from query.assessor import Assessor, Candidate, Verdict
+from query.context import Context, Source
 from query.ledger import Ledger
 from query.memory import Memory
-from query.model import assessor, reduce, refine
-from query.model.calls import Model, ModelError, Prompt, Reply, Role
+from query.model import assessor, grounded, points, reduce, refine
+from query.model.calls import Model, ModelError, Prompt, Reply, Role, read
+from query.model.points import Mapped
+from query.model.reduce import Sentences
 from query.model.refine import Refined
 from query.plan import Subquery
-from query.types import Claim
+from query.types import Citation, Claim
 
 NAME = "model"
+
+_UNUSABLE = "The model's answer could not be used; these are its sources' words."
 
 
 class ModelSession:
@@ -91,12 +96,45 @@ class ModelSession:
         (reply,) = self._ask("answer", [reduce.question(text, claims)])
         if reply is None:
             return None
-        reduced = reduce.reduced(reply.text, claims)
+        marks = {n: claim.citations for n, claim in enumerate(claims, start=1)}
+        reduced = reduce.reduced(read(reply.text, Sentences), marks)
         if reduced is None:
-            self.notes.append("The model's answer could not be used; these are its sources' words.")
+            self.notes.append(_UNUSABLE)
             return None
         self.notes += reduced.notes
         return reduced.text
+
+    def answer_from(
+        self, text: str, context: Context, cite: Callable[[Source], Citation | None]
+    ) -> tuple[tuple[Citation, ...], str] | None:
+        """What is cited and the words of an answer; none of both where the context says nothing.
+
+        None where there is no answer that could be used.
+        """
+        (reply,) = self._ask("answer", [grounded.question(text, context)])
+        said = None if reply is None else read(reply.text, Sentences)
+        if said is not None and not said.sentences:
+            return (), ""
+        found = None if said is None else grounded.grounded(said, context, cite)
+        if found is None:
+            if not self.lost:
+                self.notes.append(_UNUSABLE)
+            return None
+        self.notes += found.answer.notes
+        return found.citations, found.answer.text
+
+    def collect(self, text: str, contexts: Sequence[Context]) -> list[Mapped | None]:
+        """The points of each context; what is not usable is asked for once more, then None."""
+        found: dict[int, Mapped] = {}
+        for _ in range(2):
+            left = [at for at in range(len(contexts)) if at not in found]
+            if left:
+                prompts = [points.question(text, contexts[at]) for at in left]
+                for at, reply in zip(left, self._ask("map", prompts), strict=True):
+                    mapped = None if reply is None else points.mapped(reply.text, contexts[at])
+                    if mapped is not None:
+                        found[at] = mapped
+        return [found.get(at) for at in range(len(contexts))]
 
     def _assessed(self, subquery: Subquery, chunks: Sequence[Candidate]) -> dict[int, Verdict]:
         numbered = assessor.batches(chunks)

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from index.types import Millis
 from query.errors import BadBudgetError, EmptyQuestionError, QuestionTooLongError
 from query.presets import budget_of
-from query.service.models import AnswerModel, SearchRequest
+from query.service.models import AnswerModel, QuestionRequest, SearchRequest
 from query.service.problems import (
     as_problem_error,
     internal,
@@ -25,7 +25,7 @@ from query.service.reading import PROBLEMS, ServiceGiven
 from query.service.searches import Searches
 from query.service.service import Limits, Service
 from query.service.times import moment
-from query.types import Answer, EventKind, Filters, Question, SearchEvent, TimeAxis
+from query.types import CONTEXT, Answer, EventKind, Filters, Question, SearchEvent, TimeAxis
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ async def search(
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def question_of(body: SearchRequest, service: Service) -> Question:
+def question_of(body: QuestionRequest, service: Service) -> Question:
     """The question of a request, held against the limits.
 
     Raises:
@@ -102,6 +102,7 @@ def question_of(body: SearchRequest, service: Service) -> Question:
         )
     budget = budget_of(body.preset, body.budget, limits.default_budget)
     _check_budget(budget, limits)
+    once = body if isinstance(body, SearchRequest) else None
     return Question(
         body.question.strip(),
         budget,
@@ -110,6 +111,8 @@ def question_of(body: SearchRequest, service: Service) -> Question:
         window=body.window,
         amounts=body.amounts,
         preset=body.preset,
+        context=CONTEXT if once is None else once.context,
+        level=None if once is None else once.level,
     )
 
 
@@ -121,7 +124,7 @@ def _check_budget(budget: int, limits: Limits) -> None:
         )
 
 
-def _filters(body: SearchRequest, service: Service) -> Filters:
+def _filters(body: QuestionRequest, service: Service) -> Filters:
     """Spans count back from now for arrivals, from the watermark for the documents' own time."""
     now = service.clock()
     if body.time is TimeAxis.EVENT:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, 
 
 from index.types import from_millis
 from query.service.times import MOMENT, MOMENT_OR_NULL_SCHEMA
-from query.types import Mode, Outcome, Preset, Stopped, TimeAxis
+from query.types import CONTEXT, Mode, Outcome, Preset, Stopped, TimeAxis
 
 
 @overload
@@ -68,7 +68,7 @@ class PositionModel(Model):
 Positions = Annotated[list[PositionModel], BeforeValidator(_positions)]
 
 
-class SearchRequest(BaseModel):
+class QuestionRequest(BaseModel):
     """A question with its budget and filters; filters hold before anything is ranked."""
 
     model_config = ConfigDict(extra="forbid")
@@ -110,6 +110,21 @@ class SearchRequest(BaseModel):
     preset: Preset | None = Field(
         default=None,
         description="Budget and roles of models as the announcement of LazyGraphRAG measured them",
+    )
+
+
+class SearchRequest(QuestionRequest):
+    """A question that is asked once."""
+
+    context: WholeNumber = Field(
+        default=CONTEXT,
+        description="Tokens of text that a model answers from in modes vector, bm25 and hybrid, "
+        "or reads at once in mode global",
+    )
+    level: WholeNumber | None = Field(
+        default=None,
+        description="Mode global: the level of the communities that are read, 0 for C0; when left "
+        "out the deepest that the budget can visit",
     )
 
 

@@ -17,7 +17,7 @@ from query.service.models import (
     JsonScalar,
     Model,
     Moment,
-    SearchRequest,
+    QuestionRequest,
     WholeNumber,
     when,
 )
@@ -48,7 +48,7 @@ _DIGITS = 15
 _ID = re.compile(r"[0-9a-f]{16}\Z")
 
 
-class StandingRequest(SearchRequest):
+class StandingRequest(QuestionRequest):
     """A question that stays. Spans of its window move with the stream."""
 
     webhook: str | None = Field(

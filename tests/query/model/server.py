@@ -9,7 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from query.model.client import ModelClient, ModelSettings
 
-STAGES = {"You prepare": "refine", "You judge": "test", "You answer": "answer"}
+STAGES = {
+    "You prepare": "refine", "You judge": "test", "You collect": "map", "You answer": "answer",
+}  # fmt: skip
 
 
 class Call:
@@ -44,6 +46,12 @@ def good(call, word="strike"):
         }
     if call.stage == "answer":
         return {"sentences": [{"text": "They accepted.", "claims": [1]}]}
+    if call.stage == "map":
+        told = [(int(n), text) for c in call.quoted for n, text in c["sentences"].items()]
+        points = [
+            {"text": text, "score": 0.9, "sentences": [n]} for n, text in told if word in text
+        ]
+        return {"points": points}
     verdicts = []
     for chunk in call.quoted:
         yes = [int(n) for n, text in chunk["sentences"].items() if word in text]

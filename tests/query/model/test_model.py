@@ -87,14 +87,6 @@ def test_no_more_chunks_are_shown_than_the_budget_allows(budget):
     assert 1 <= sum(len(call.quoted) for call in by_stage(calls, "test")) <= budget
 
 
-@pytest.mark.parametrize("mode", [Mode.BM25, Mode.VECTOR, Mode.HYBRID])
-def test_a_baseline_asks_no_model(mode):
-    with model(good) as (client, calls):
-        answer = ask(client, mode=mode)
-    assert calls == []
-    assert answer.assessor == "offline"
-
-
 def test_without_a_model_nothing_changes():
     answer = ask(None)
     assert (answer.assessor, answer.subqueries) == ("offline", (ASKED,))
