@@ -21,8 +21,8 @@ class ChangeColumns:
 
     ``generation``, ``observed_at`` and ``event_at`` (milliseconds) int64[n]; ``kind``,
     ``document`` and ``source`` int32[n], codes of ``KINDS``, ``ids`` and ``sources``. What
-    change i names is ``concepts[offsets[i] : offsets[i + 1]]``, sorted. Changes of one document
-    share its code. Nothing here may be written to.
+    change i names is ``concepts[begin[i] : end[i]]``, sorted. Changes of one document share its
+    code. Nothing here may be written to.
     """
 
     generation: Int64Array
@@ -31,7 +31,8 @@ class ChangeColumns:
     event_at: Int64Array
     document: Int32Array
     source: Int32Array
-    offsets: Int64Array
+    begin: Int64Array
+    end: Int64Array
     concepts: Int32Array
     ids: Sequence[str]
     sources: Sequence[str]
@@ -46,7 +47,6 @@ class ChangeColumns:
 
     def first(self, count: int) -> "ChangeColumns":
         """The first changes; nothing is copied."""
-        offsets = self.offsets[: count + 1]
         return ChangeColumns(
             self.generation[:count],
             self.kind[:count],
@@ -54,18 +54,15 @@ class ChangeColumns:
             self.event_at[:count],
             self.document[:count],
             self.source[:count],
-            offsets,
-            self.concepts[: offsets[-1]],
+            self.begin[:count],
+            self.end[:count],
+            self.concepts,
             self.ids,
             self.sources,
         )
 
     def take(self, rows: Int64Array) -> "ChangeColumns":
-        """The changes at ``rows`` int64[k], in that order."""
-        lengths = np.diff(self.offsets)[rows]
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        at = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        """The changes at ``rows`` int64[k], in that order; what they name is not copied."""
         return ChangeColumns(
             self.generation[rows],
             self.kind[rows],
@@ -73,8 +70,9 @@ class ChangeColumns:
             self.event_at[rows],
             self.document[rows],
             self.source[rows],
-            offsets,
-            self.concepts[at],
+            self.begin[rows],
+            self.end[rows],
+            self.concepts,
             self.ids,
             self.sources,
         )
@@ -89,12 +87,8 @@ class ChangeColumns:
                 int(self.observed_at[at]),
                 int(self.event_at[at]),
                 self.sources[self.source[at]],
-                self.concepts[self.offsets[at] : self.offsets[at + 1]],
+                self.concepts[self.begin[at] : self.end[at]],
             )
-
-    def owners(self) -> Int64Array:
-        """int64[len(concepts)]: the change that each of ``concepts`` belongs to."""
-        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
 
 class ChangeBuilder:
@@ -147,7 +141,8 @@ class ChangeBuilder:
             event_at=event_at,
             document=document,
             source=source,
-            offsets=offsets,
+            begin=offsets[:-1],
+            end=offsets[1:],
             concepts=self._concepts.columns(int(offsets[-1]))[0],
             ids=self._ids,
             sources=self._sources,

@@ -6,8 +6,8 @@ from itertools import accumulate
 
 from index.types import ConceptKey, ConceptKind
 
-_BLOCK = 8_192
-"""Keys that are searched as one text."""
+_BLOCK = 1_024
+"""Keys that are searched as one text; the last, unfilled one is made anew for each search."""
 
 
 class Vocabulary:

@@ -98,7 +98,7 @@ def _named(subquery: Subquery, ranking: Ranking, graph: SearchGraph) -> Float32A
     documents = graph.snapshot.chunk_document[ranking.rows]
     lists = (listed(graph.chunks, ranking.rows), listed(graph.titles, documents))
     places = np.arange(len(documents))
-    owner = np.concatenate([np.repeat(places, np.diff(each.offsets)) for each in lists])
+    owner = np.concatenate([np.repeat(places, each.sizes()) for each in lists])
     concepts = np.concatenate([each.concepts for each in lists])
     met, wide = np.flatnonzero(weights[concepts]), len(weights)
     pairs = np.unique(owner[met] * wide + concepts[met])

@@ -61,10 +61,13 @@ def within(changes: ChangeColumns, time: Time, since: Millis, until: Millis) -> 
 
 def concerning(changes: ChangeColumns, concepts: Int64Array, concept_count: int) -> ChangeColumns:
     """The changes that name one of some concepts."""
+    from query.kernels import name_any  # noqa: PLC0415  numba takes a while to import
+
     wanted = np.zeros(concept_count, np.bool_)
     wanted[concepts] = True
-    named = np.flatnonzero(wanted[changes.concepts])
-    return changes.take(np.unique(np.searchsorted(changes.offsets, named, side="right") - 1))
+    named = np.zeros(len(changes), np.bool_)
+    name_any(changes.begin, changes.end, changes.concepts, wanted, named)
+    return changes.take(np.flatnonzero(named))
 
 
 @dataclass(frozen=True, slots=True)

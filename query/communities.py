@@ -30,10 +30,9 @@ def _homes(
     """The communities of each list of concepts, int64[lists, count], and their affinities."""
     from query.kernels import strongest_few  # noqa: PLC0415  numba takes a while to import
 
-    shape = (len(lists.offsets) - 1, count)
+    shape = (len(lists), count)
     best, strength = np.empty(shape, np.int64), np.empty(shape, np.float64)
-    community_of = graph.memberships[level]
-    strongest_few(lists.offsets, lists.concepts, community_of, graph.idf, best, strength)
+    strongest_few(*lists.arrays(), graph.memberships[level], graph.idf, best, strength)
     return best, strength
 
 

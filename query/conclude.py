@@ -12,7 +12,7 @@ from query.candidates import Candidates, Texts
 from query.claims import Evidence, extract
 from query.communities import main_home
 from query.graph import SearchGraph
-from query.labels import top_concepts
+from query.labels import named_by
 from query.parts import Part, best_documents, document_numbers, found, worth
 from query.plan import Subquery
 from query.ranking import rank
@@ -91,13 +91,10 @@ class Conclusion:
         return wording.answered(claims, self._headings(claims), offline=offline)
 
     def _headings(self, claims: Sequence[Claim]) -> Mapping[int, str]:
-        communities = {claim.community for claim in claims if claim.community}
-        return {
-            community: ", ".join(
-                top_concepts(self._view, self._graph, community, self._settings.claims.heading)
-            )
-            for community in communities
-        }
+        communities = sorted({claim.community for claim in claims if claim.community})
+        count = self._settings.claims.heading
+        names = named_by(self._view, self._graph, communities, count)
+        return {c: ", ".join(name) for c, name in zip(communities, names, strict=True)}
 
 
 def relevant_outside(

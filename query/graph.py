@@ -179,7 +179,7 @@ class SearchGraph:
         """Which documents have a living chunk at home in which community of a level."""
         if level not in self._placed:
             snapshot = self.snapshot
-            chunks = Lists(self.chunks.indptr, self.chunks.indices)
+            chunks = Lists.joined(self.chunks.indptr, self.chunks.indices)
             home, _ = homes(chunks, self.branches, level, self.idf)
             self._placed[level] = placed(home, snapshot.shown, snapshot.chunk_document)
         return self._placed[level]
@@ -233,7 +233,7 @@ def listed(matrix: csr_matrix, rows: Int32Array | Int64Array) -> Lists:
     sizes = matrix.indptr[rows + 1] - first
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     at = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], sizes)
-    return Lists(offsets, matrix.indices[at])
+    return Lists.joined(offsets, matrix.indices[at])
 
 
 def inverse(weights: Float32Array) -> Float32Array:

@@ -11,22 +11,36 @@ from index.types import BoolArray, Float32Array, Float64Array, Int32Array, Int64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
-    """Many lists of concepts: list i is ``concepts[offsets[i] : offsets[i + 1]]``, int32."""
+    """Many lists of concepts: list i is ``concepts[begin[i] : end[i]]``, int32."""
 
-    offsets: Int64Array
+    begin: Int64Array
+    end: Int64Array
     concepts: Int32Array
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    @classmethod
+    def joined(cls, offsets: Int64Array, concepts: Int32Array) -> "Lists":
+        """Lists that stand one behind the other: list i begins at ``offsets[i]``."""
+        return cls(offsets[:-1], offsets[1:], concepts)
 
     @classmethod
     def of(cls, lists: Sequence[Int32Array]) -> "Lists":
         """Lists given one by one."""
         offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
         joined = np.concatenate(lists) if len(lists) else np.zeros(0, np.int32)
-        return cls(offsets, joined.astype(np.int32))
+        return cls.joined(offsets, joined.astype(np.int32))
 
-    def arrays(self) -> tuple[Int64Array, Int32Array]:
-        """Offsets and concepts as kernels take them: contiguous, int64 and int32."""
+    def sizes(self) -> Int64Array:
+        """int64[n]: the length of each list."""
+        return self.end - self.begin
+
+    def arrays(self) -> tuple[Int64Array, Int64Array, Int32Array]:
+        """The lists as kernels take them: contiguous, int64 and int32."""
         return (
-            np.ascontiguousarray(self.offsets, np.int64),
+            np.ascontiguousarray(self.begin, np.int64),
+            np.ascontiguousarray(self.end, np.int64),
             np.ascontiguousarray(self.concepts, np.int32),
         )
 
@@ -108,12 +122,9 @@ def homes(
     """
     from query.kernels import strongest_place  # noqa: PLC0415  numba takes a while to import
 
-    count = len(lists.offsets) - 1
-    best, strength = np.empty(count, np.int32), np.empty(count, np.float64)
-    offsets, concepts = lists.arrays()
-    strongest_place(
-        offsets, concepts, branches.at(level), weight, len(branches.ids), best, strength
-    )
+    best, strength = np.empty(len(lists), np.int32), np.empty(len(lists), np.float64)
+    places = branches.at(level), weight, len(branches.ids)
+    strongest_place(*lists.arrays(), *places, best, strength)
     return branches.named(best, Hierarchy.NONE), strength
 
 
@@ -127,9 +138,8 @@ def deepest_homes(
     """
     from query.kernels import deepest_place  # noqa: PLC0415  numba takes a while to import
 
-    best = np.empty(len(lists.offsets) - 1, np.int32)
-    offsets, concepts = lists.arrays()
-    deepest_place(offsets, concepts, branches.leaf, branches.above, weight, share, best)
+    best = np.empty(len(lists), np.int32)
+    deepest_place(*lists.arrays(), branches.leaf, branches.above, weight, share, best)
     return branches.named(best, Hierarchy.ROOT)
 
 

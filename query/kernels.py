@@ -29,32 +29,33 @@ def heaviest(count, places, worth, total):
     return best, strength
 
 
-@njit("int64(int64[::1])", cache=True, nogil=True)
-def longest_of(offsets):
+@njit("int64(int64[::1], int64[::1])", cache=True, nogil=True)
+def longest_of(begin, end):
     """Length of the longest list."""
     longest = 0
-    for i in range(len(offsets) - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
+    for i in range(len(begin)):
+        longest = max(longest, end[i] - begin[i])
     return longest
 
 
 @njit(
-    "void(int64[::1], int32[::1], int32[::1], float32[::1], int64, int32[::1], float64[::1])",
+    "void(int64[::1], int64[::1], int32[::1], int32[::1], float32[::1],"
+    " int64, int32[::1], float64[::1])",
     cache=True,
     nogil=True,
 )
-def strongest_place(offsets, concepts, place_of, weight, places, best, strength):
+def strongest_place(begin, end, concepts, place_of, weight, places, best, strength):
     """Write for each list the place of the highest summed weight, and that sum.
 
-    List i is ``concepts[offsets[i] : offsets[i + 1]]``. ``place_of`` gives the place of each
+    List i is ``concepts[begin[i] : end[i]]``. ``place_of`` gives the place of each
     concept, below ``places``, or -1. Equal sums go to the lower place; -1 where there is none.
     """
-    longest = longest_of(offsets)
+    longest = longest_of(begin, end)
     held, worth = np.empty(longest, np.int32), np.empty(longest, np.float64)
     total = np.zeros(places, np.float64)
-    for i in range(len(offsets) - 1):
+    for i in range(len(begin)):
         count = 0
-        for concept in concepts[offsets[i] : offsets[i + 1]]:
+        for concept in concepts[begin[i] : end[i]]:
             if place_of[concept] >= 0:
                 held[count], worth[count] = place_of[concept], weight[concept]
                 count += 1
@@ -63,22 +64,23 @@ def strongest_place(offsets, concepts, place_of, weight, places, best, strength)
 
 
 @njit(
-    "void(int64[::1], int32[::1], int32[::1], int32[:, ::1], float32[::1], float64, int32[::1])",
+    "void(int64[::1], int64[::1], int32[::1], int32[::1], int32[:,"
+    " ::1], float32[::1], float64, int32[::1])",
     cache=True,
     nogil=True,
 )
-def deepest_place(offsets, concepts, leaf, above, weight, share, best):
+def deepest_place(begin, end, concepts, leaf, above, weight, share, best):
     """Write for each list the strongest place of the deepest level that has enough of its weight.
 
     ``leaf`` gives the deepest place of each concept (-1: none), ``above`` the place around it at
     each level (-1 below its own). The first level always has enough; -1 where it has no weight.
     """
-    longest = longest_of(offsets)
+    longest = longest_of(begin, end)
     leaves, held = np.empty(longest, np.int32), np.empty(longest, np.int32)
     worth, total = np.empty(longest, np.float64), np.zeros(above.shape[1], np.float64)
-    for i in range(len(offsets) - 1):
+    for i in range(len(begin)):
         best[i], count, whole = -1, 0, 0.0
-        for concept in concepts[offsets[i] : offsets[i + 1]]:
+        for concept in concepts[begin[i] : end[i]]:
             whole += weight[concept]
             if leaf[concept] >= 0:
                 leaves[count], worth[count] = leaf[concept], weight[concept]
@@ -90,6 +92,50 @@ def deepest_place(offsets, concepts, leaf, above, weight, share, best):
             if top >= 0 and (level == 0 or strength >= share * whole):
                 best[i] = top
                 break
+
+
+@njit(
+    "void(int64[::1], int64[::1], int32[::1], boolean[::1], boolean[::1])", cache=True, nogil=True
+)
+def name_any(begin, end, concepts, wanted, names):
+    """Write for each list whether it holds a concept that is ``wanted`` (by number)."""
+    for i in range(len(begin)):
+        names[i] = False
+        for concept in concepts[begin[i] : end[i]]:
+            if wanted[concept]:
+                names[i] = True
+                break
+
+
+@njit(
+    "void(int64[::1], int64[::1], int32[::1], int64[::1], int64, int64[::1])",
+    cache=True,
+    nogil=True,
+)
+def count_recent(begin, end, subjects, bar, first, recent):
+    """Add up by subject how many lists of the intervals from ``first`` on hold it."""
+    for i in range(len(begin)):
+        if bar[i] >= first:
+            for subject in subjects[begin[i] : end[i]]:
+                recent[subject] += 1
+
+
+@njit(
+    "void(int64[::1], int64[::1], int32[::1], int64[::1], int32[::1], int64[:, ::1], int64[::1])",
+    cache=True,
+    nogil=True,
+)
+def count_chosen(begin, end, subjects, bar, row_of, counts, last):
+    """Count by interval the lists that hold each chosen subject, and tell the last of them.
+
+    ``row_of`` gives each subject's row in ``counts`` and ``last``, -1 for those not chosen.
+    """
+    for i in range(len(begin)):
+        for subject in subjects[begin[i] : end[i]]:
+            row = row_of[subject]
+            if row >= 0:
+                counts[row, bar[i]] += 1
+                last[row] = i
 
 
 @njit("int64(int64, int64[::1], float64[::1])", cache=True, nogil=True)
@@ -129,21 +175,22 @@ def gather(concepts, community_of, weight, met, total):
 
 
 @njit(
-    "void(int64[::1], int32[::1], int64[::1], float32[::1], int64[:, ::1], float64[:, ::1])",
+    "void(int64[::1], int64[::1], int32[::1], int64[::1], float32[::1],"
+    " int64[:, ::1], float64[:, ::1])",
     cache=True,
     nogil=True,
 )
-def strongest_few(offsets, concepts, community_of, weight, best, strength):
+def strongest_few(begin, end, concepts, community_of, weight, best, strength):
     """Write for each list its communities of the highest summed weight, best first, and the sums.
 
     ``best`` has a column for each community wanted and is -1 where there are fewer, ``strength``
     is 0 there. Equal sums go to the smaller id. A list is short, so its communities are looked
     for one by one: no table over all communities has to be made for a snapshot.
     """
-    longest = longest_of(offsets)
+    longest = longest_of(begin, end)
     met, total = np.empty(longest, np.int64), np.empty(longest, np.float64)
-    for i in range(len(offsets) - 1):
-        listed = concepts[offsets[i] : offsets[i + 1]]
+    for i in range(len(begin)):
+        listed = concepts[begin[i] : end[i]]
         count = gather(listed, community_of, weight, met, total)
         for rank in range(best.shape[1]):
             best[i, rank], strength[i, rank] = -1, 0.0

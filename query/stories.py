@@ -88,9 +88,9 @@ def _told(graph: SearchGraph, changes: ChangeColumns) -> _Arrivals:
     last, telling = np.zeros(documents, np.int64), np.zeros(documents, np.int64)
     np.maximum.at(last, document, place)
     # A withdrawal that names nothing belongs where the document last stood.
-    np.maximum.at(telling, document, place + count * (np.diff(changes.offsets) > 0))
+    np.maximum.at(telling, document, place + count * (changes.end > changes.begin))
     standing = changes.take(telling % max(count, 1))
-    named = Lists(standing.offsets, standing.concepts)
+    named = Lists(standing.begin, standing.end, standing.concepts)
     story = deepest_homes(named, graph.branches, graph.idf, ENOUGH)
     return _Arrivals(changes, story[document], last[document] == place)
 

@@ -202,8 +202,8 @@ class Counter:
         concepts = np.concatenate([texts.concepts, titles.concepts]).astype(np.int64)
         owners = np.concatenate(
             [
-                np.repeat(snapshot.chunk_document[rows], np.diff(texts.offsets)),
-                np.repeat(documents, np.diff(titles.offsets)),
+                np.repeat(snapshot.chunk_document[rows], texts.sizes()),
+                np.repeat(documents, titles.sizes()),
             ]
         ).astype(np.int64)
         pairs = np.unique(concepts * len(inside) + owners)

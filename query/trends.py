@@ -10,7 +10,7 @@ import numpy as np
 
 from index.change_log import DELETE, ChangeColumns
 from index.communities.hierarchy import Hierarchy
-from index.types import Float64Array, Int64Array, Millis
+from index.types import BoolArray, Float64Array, Int64Array, Millis
 from index.view import View
 from query.briefs import brief_of_change
 from query.burst import due, scored, weights
@@ -59,26 +59,29 @@ class TrendsAsked:
 class _Named:
     """Changes in order of time, with what each names.
 
-    ``bar`` int64[n] is the interval of each change. Change ``owner[i]`` names ``ids[subject[i]]``.
+    ``bar`` int64[n] is the interval of each change. ``subjects`` are n lists of places in
+    ``ids``, of which only those with ``held`` bool[k] count.
     """
 
     changes: ChangeColumns
     bar: Int64Array
-    owner: Int64Array
-    subject: Int64Array
+    subjects: Lists
     ids: Int64Array
+    held: BoolArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Risen:
     """What rose, the highest score first.
 
-    ``places`` int64[k] among the subjects, ``counts`` int64[k, intervals], ``score`` float64[k];
-    the intervals before ``since`` are the past.
+    ``places`` int64[k] among the subjects, ``counts`` int64[k, intervals], ``score`` float64[k],
+    ``newest`` int64[k] the last change that names each; the intervals before ``since`` are the
+    past.
     """
 
     places: Int64Array
     counts: Int64Array
+    newest: Int64Array
     score: Float64Array
     since: int
 
@@ -114,11 +117,11 @@ def trends(view: View, graph: SearchGraph, asked: TrendsAsked) -> Trends:
         named = _concepts(graph, changes, bar)
     everything = np.bincount(bar, minlength=axis.count)
     weight = weights(everything, axis, asked.until, asked.half_life)
-    chosen, counts = _rising(named, everything, weight, axis.past)
+    chosen, counts, newest = _rising(named, everything, weight, axis.past)
     score = scored(counts, everything, weight, axis.past)
     order = np.lexsort((chosen, -score))
     order = order[score[order] >= LEAST_SCORE][: asked.limit]
-    risen = _Risen(chosen[order], counts[order], score[order], axis.past)
+    risen = _Risen(chosen[order], counts[order], newest[order], score[order], axis.past)
     expected = due(risen.past, everything, axis.past)
     return Trends(
         kind=asked.subject.value,
@@ -169,40 +172,43 @@ def _counted(view: View, asked: TrendsAsked, axis: Axis) -> tuple[ChangeColumns,
 def _concepts(graph: SearchGraph, changes: ChangeColumns, bar: Int64Array) -> _Named:
     """Each change names the concepts of its document that are still there."""
     held = graph.snapshot.frequency > 0
-    inside = held[changes.concepts]
-    named = changes.concepts[inside].astype(np.int64)
-    ids = np.arange(len(held))
-    return _Named(changes, bar, changes.owners()[inside], named, ids)
+    named = Lists(changes.begin, changes.end, changes.concepts)
+    return _Named(changes, bar, named, np.arange(len(held)), held)
 
 
 def _communities(graph: SearchGraph, changes: ChangeColumns, bar: Int64Array, level: int) -> _Named:
     """Each change names the one community of a level where its document is at home."""
-    named = Lists(changes.offsets, changes.concepts)
+    named = Lists(changes.begin, changes.end, changes.concepts)
     home, _ = homes(named, graph.branches, level, graph.idf)
-    owner = np.flatnonzero(home != Hierarchy.NONE)
-    ids, subject = np.unique(home[owner], return_inverse=True)
-    return _Named(changes, bar, owner, subject, ids)
+    inside = home != Hierarchy.NONE
+    ids, subject = np.unique(home[inside], return_inverse=True)
+    offsets = np.append(0, np.cumsum(inside))
+    subjects = Lists.joined(offsets, subject.astype(np.int32))
+    return _Named(changes, bar, subjects, ids, np.ones(len(ids), np.bool_))
 
 
 def _rising(
     named: _Named, everything: Int64Array, weight: Float64Array, past: int
-) -> tuple[Int64Array, Int64Array]:
-    """What has a larger share of the recent documents than of the past ones, and its counts.
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """What has a larger share of the recent documents than of the past ones.
 
-    int64[k], places in ``named.ids``, and int64[k, intervals].
+    int64[k], places in ``named.ids``; int64[k, intervals], the documents of each; int64[k], the
+    last change that names each.
     """
-    bar, size = named.bar[named.owner], len(named.ids)
-    told = np.bincount(named.subject[bar >= past], minlength=size) >= LEAST_RECENT
-    chosen = np.flatnonzero(told)
-    place = np.full(size, -1, np.int64)
-    place[chosen] = np.arange(len(chosen))
-    kept = np.flatnonzero(told[named.subject])
-    cells = place[named.subject[kept]] * len(everything) + bar[kept]
-    counts = np.bincount(cells, minlength=len(chosen) * len(everything))
-    counts = counts.reshape(-1, len(everything))
+    from query.kernels import count_chosen, count_recent  # noqa: PLC0415  numba loads slowly
+
+    lists = named.subjects.arrays()
+    recent = np.zeros(len(named.ids), np.int64)
+    count_recent(*lists, named.bar, past, recent)
+    chosen = np.flatnonzero((recent >= LEAST_RECENT) & named.held)
+    row_of = np.full(len(named.ids), -1, np.int32)
+    row_of[chosen] = np.arange(len(chosen))
+    counts = np.zeros((len(chosen), len(everything)), np.int64)
+    newest = np.zeros(len(chosen), np.int64)
+    count_chosen(*lists, named.bar, row_of, counts, newest)
     now, before = counts[:, past:] @ weight[past:], counts[:, :past] @ weight[:past]
     rising = now * everything[:past].sum() > before * everything[past:].sum()
-    return chosen[rising], counts[rising]
+    return chosen[rising], counts[rising], newest[rising]
 
 
 def _told(
@@ -214,7 +220,7 @@ def _told(
     expected: Float64Array,
 ) -> tuple[Trend, ...]:
     """The rows, with names and newest documents read from the store at once."""
-    newest = _newest(named, risen.places)
+    newest = risen.newest.tolist()
     documents = view.documents_named([named.changes.name(at) for at in newest])
     name = _community_names if subject is Subject.COMMUNITY else _concept_names
     rows = zip(
@@ -243,17 +249,6 @@ def _told(
         )
         for (key, label, kind, concepts), recent, past, usual, score, counts, at in rows
     )
-
-
-def _newest(named: _Named, places: Int64Array) -> list[int]:
-    """The last change that names each of some subjects."""
-    wanted = np.full(len(named.ids), -1, np.int64)
-    wanted[places] = np.arange(len(places))
-    at = wanted[named.subject]
-    last = np.zeros(len(places), np.int64)
-    np.maximum.at(last, at[at >= 0], named.owner[at >= 0])
-    found: list[int] = last.tolist()
-    return found
 
 
 _Name = tuple[str, str, str, tuple[str, ...]]

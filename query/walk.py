@@ -128,7 +128,7 @@ def bridge(graph: SearchGraph, fused: Float32Array, count: int, titles: int) -> 
     top = best(fused, count)
     strength = np.zeros(len(graph.title_weight), np.float32)
     chosen = listed(graph.chunks, top)
-    carried = np.repeat(fused[top] / fused[top[:1]], np.diff(chosen.offsets))
+    carried = np.repeat(fused[top] / fused[top[:1]], chosen.sizes())
     named, place = np.unique(chosen.concepts, return_inverse=True)
     weights = np.zeros(len(named), np.float32)
     np.maximum.at(weights, place, carried)
@@ -137,7 +137,7 @@ def bridge(graph: SearchGraph, fused: Float32Array, count: int, titles: int) -> 
     named, degree = named[leads], degree[leads]
     met = listed(graph.snapshot.concept_titles, named)
     worth = weights[leads] * graph.idf[named] / np.sqrt(degree)
-    np.maximum.at(strength, met.concepts, np.repeat(worth, np.diff(met.offsets)))
+    np.maximum.at(strength, met.concepts, np.repeat(worth, met.sizes()))
     touched = np.unique(met.concepts)
     strength[touched] *= inverse(graph.title_weight[touched])
     return strength[graph.snapshot.chunk_document]

@@ -131,22 +131,34 @@ class Hierarchy:
         return ordered
 
     @cached_property
-    def _members(self) -> tuple[tuple[Int64Array, Int64Array], ...]:
-        """By level: concepts ordered by their community, and the communities in that order."""
-        found = []
-        for level in range(self.depth):
-            row = self.at_level(level)
-            order = np.argsort(row, kind="stable")
-            found.append((order, row[order]))
-        return tuple(found)
+    def _runs(self) -> tuple[Int32Array, Int64Array, Int64Array]:
+        """Concepts in the order of a walk down the hierarchy: a community's are one run of them.
+
+        int32[n], and where the run of each community begins and ends, int64[k].
+        """
+        count = len(self.ids)
+        rank, inside = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        if self.depth:
+            # A parent is -1 where its children have an index, so that it comes right before them.
+            rank[np.lexsort(self._ancestors[::-1])] = np.arange(count)
+        for around in self._ancestors:
+            inside += np.bincount(around[around >= 0], minlength=count)
+        held = np.flatnonzero(self.leaf != self.NONE)
+        # 16 bits are sorted by radix, ten times as fast.
+        narrow = np.uint16 if count < 1 << 16 else np.uint32
+        at = rank[np.searchsorted(self.ids, self.leaf[held])].astype(narrow)
+        order = np.argsort(at, kind="stable")
+        bounds = np.searchsorted(at[order], np.concatenate([rank, rank + inside]))
+        return held[order].astype(np.int32), bounds[:count], bounds[count:]
 
     def members(self, community: int) -> Int32Array:
         """Concept numbers (sorted) in a community; for the root, all that belong somewhere."""
         if community == self.ROOT:
             return np.flatnonzero(self.leaf != self.NONE).astype(np.int32)
-        order, communities = self._members[self.level_of(community)]
-        start, end = np.searchsorted(communities, [community, community + 1])
-        return order[start:end].astype(np.int32)
+        concepts, begin, end = self._runs
+        at = self.index_of(community)
+        found: Int32Array = np.sort(concepts[begin[at] : end[at]])
+        return found
 
     def path(self, community: int) -> tuple[int, ...]:
         """The communities around one, from C0 to itself."""

@@ -113,7 +113,7 @@ def tell(view: View, graph: SearchGraph, placed: Placed, community: int, limit: 
 
 def _homes(graph: SearchGraph, level: int, changes: ChangeColumns) -> Int64Array:
     """int64[n]: where documents are (or were) at home at a level, by their concepts together."""
-    named = Lists(changes.offsets, changes.concepts)
+    named = Lists(changes.begin, changes.end, changes.concepts)
     found, _ = homes(named, graph.branches, level, graph.idf)
     return found
 

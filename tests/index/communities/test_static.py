@@ -39,6 +39,11 @@ def test_a_partition_is_nested_connected_and_of_the_right_sizes(seed, max_size):
     assert list(broken_communities(hierarchy, u, v)) == []
     placed = np.flatnonzero(hierarchy.leaf != Hierarchy.NONE)
     assert placed.tolist() == sorted(graph)
+    for level in range(hierarchy.depth):
+        row = hierarchy.at_level(level)
+        for community in hierarchy.ids[hierarchy.level == level].tolist():
+            inside = np.flatnonzero(row == community)
+            assert hierarchy.members(community).tolist() == inside.tolist()
     for community in oversize(hierarchy, max_size):
         inner = graph.subgraph(hierarchy.members(community).tolist())
         again = partition(*_columns(inner), n, max_size=max_size, seed=seed)

@@ -30,6 +30,7 @@ EXAMPLES = int(os.environ.get("TIDEGRAPH_TEST_EXAMPLES", "15"))
 RELATIONS = {
     "bad_filter": ("window", "rows"),
     "bad_budget": ("budget",),
+    "bad_mode": ("context", "level"),
     "question_too_long": ("characters",),
     "empty_question": ("empty",),
 }
