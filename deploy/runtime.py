@@ -18,7 +18,7 @@ from deploy.assembly.streams import Origin, Told
 from deploy.assembly.writing import Ingestion
 from deploy.errors import DeployError
 from deploy.patience import patiently
-from deploy.process import memory_bytes, release
+from deploy.process import memory_bytes, release, serve_promptly
 from deploy.rates import Rates
 from deploy.rejects import RejectShare
 from deploy.settings import Settings
@@ -224,6 +224,7 @@ def _telemetry() -> Telemetry:
 @contextmanager
 def _served(settings: Settings, app: FastAPI, role: str) -> Iterator[str]:
     """Serve, and say so in the data directory."""
+    serve_promptly()
     server = ServerThread(app, settings.host, settings.port)
     port = server.start()
     url = service_file.url_of(settings.host, port)
