@@ -126,9 +126,13 @@ def test_withdrawn_documents_are_nowhere(clean):
     connection.close()
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_kills_at_random_moments_leave_what_a_clean_run_leaves(seed, stream, clean, tmp_path):
-    dice = random.Random(seed)
+@pytest.mark.parametrize(
+    "signals", [(signal.SIGKILL, signal.SIGTERM), (signal.SIGTERM, signal.SIGKILL)]
+)
+def test_ends_in_the_middle_of_the_stream_leave_what_a_clean_run_leaves(
+    signals, stream, clean, tmp_path
+):
+    dice = random.Random(signals[0])
     arguments = [
         "index",
         "--source",
@@ -139,12 +143,14 @@ def test_kills_at_random_moments_leave_what_a_clean_run_leaves(seed, stream, cle
         "--set",
         "batch_records=10",
     ]
-    for _ in range(2):
+    for number in signals:
         process = start(*arguments)
-        _wait_for_generations(tmp_path, process, dice.randint(1, 10))
+        _wait_for_generations(tmp_path, process, dice.randint(1, 5))
         children = _children(process)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.send_signal(number)
+        # What was read is committed, and within ten seconds it is gone.
+        code = process.wait(10)
+        assert code == (-number if number == signal.SIGKILL else 130)
         _, orphans = psutil.wait_procs(children, timeout=20)
         assert not orphans, "a process outlives its writer"
     tidegraph(*arguments)

@@ -16,6 +16,8 @@ CURRENT_NAME = "current"
 """Names the store file in force once a reindex has switched to another one."""
 BUSY_MILLIS = 10_000
 _PAGES_AT_ONCE = 4096  # 16 MiB
+_FULL = 1 << 20
+"""Bytes below which a disk counts as full, when something failed on it."""
 
 
 def store_path(directory: Path) -> Path:
@@ -126,9 +128,18 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise StoreError(f"cannot use {path}: {error}") from error
+        raise StoreError(f"cannot use {path}: {_space(path) or error}") from error
     except OSError as error:
         raise StoreError(f"cannot use {path}: {error.strerror or error}") from error
+
+
+def _space(path: Path) -> str:
+    """What to say where the disk is full: SQLite calls that an I/O error at times."""
+    try:
+        free = shutil.disk_usage(path.parent).free
+    except OSError:
+        return ""
+    return "the disk is full" if free < _FULL else ""
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -38,14 +39,19 @@ class WriterLock:
                 f"{self._path.parent} is being written by {holder}; "
                 "stop that one first, or use another data directory"
             ) from error
-        file.seek(0)
-        file.truncate()
-        file.write(f"process {os.getpid()} on {socket.gethostname()}")
-        file.flush()
         self._file = file
+        try:
+            file.seek(0)
+            file.truncate()
+            file.write(f"process {os.getpid()} on {socket.gethostname()}")
+            file.flush()
+        except OSError as error:
+            with suppress(OSError):  # what could not be written is tried again on closing
+                self.release()
+            raise StoreError(f"cannot write in {self._path.parent}: {error.strerror}") from error
 
     def release(self) -> None:
         """Give the lock up; does nothing when it is not held."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()

@@ -16,26 +16,39 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "deploy" / "kafka" / "broker.sh"
 
 PROPERTIES = """
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller},SASL://127.0.0.1:{sasl}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{sasl}
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller},\
+  SASL://127.0.0.1:{sasl},FAR://127.0.0.1:{far}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{sasl},FAR://127.0.0.1:{near}
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,\
+  FAR:PLAINTEXT
 sasl.enabled.mechanisms=PLAIN
 listener.name.sasl.plain.sasl.jaas.config=\\
   org.apache.kafka.common.security.plain.PlainLoginModule required user_reader="right";
 """
-"""A second listener that asks for a user's password."""
+"""A second listener asks for a user's password; a third says that it is at another port, where a
+test puts a line of its own.
+"""
 
 
 class Broker:
-    """One broker with a work folder and ports of its own; ``sasl`` asks for a password."""
+    """One broker with a work folder and ports of its own.
+
+    ``sasl`` asks for a password. What connects to ``far`` is told to go on at ``near``.
+    """
 
     def __init__(self, work: Path):
         self.work = work
         work.mkdir(parents=True, exist_ok=True)
-        self.port, self.controller, self.sasl = free_ports(3)
+        self.port, self.controller, self.sasl, self.far, self.near = free_ports(5)
         self.properties = work / "extra.properties"
         self.properties.write_text(
-            PROPERTIES.format(port=self.port, controller=self.controller, sasl=self.sasl)
+            PROPERTIES.format(
+                port=self.port,
+                controller=self.controller,
+                sasl=self.sasl,
+                far=self.far,
+                near=self.near,
+            )
         )
 
     @property

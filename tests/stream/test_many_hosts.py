@@ -19,6 +19,7 @@ from stream.consumer import Consumer, ConsumerSettings
 from stream.source import Message
 from tests.index.simple import FINGERPRINT, open_writer
 from tests.stream.broker import ROOT, Broker, collecting, require_broker
+from tests.stream.line import Line
 from tests.stream.test_analyses_source import Memory
 from tests.stream.test_consumer import NoGrouping, Pool
 from tests.test_end_to_end import content
@@ -238,6 +239,23 @@ def test_any_coming_and_going_of_extractors_gives_the_index_of_one_writer(
     for number, since, until in published(connection, topic):
         assert since <= seen[number], "a gap in the topic of analyses"
         seen[number] = max(seen[number], until)
+
+
+def test_a_line_that_is_slow_and_breaks_gives_the_index_of_a_good_one(broker, connection, tmp_path):
+    topic, breaks = next(names), (9_000, 20_000, 30_000, 45_000)
+    create_topic(connection, topic, partitions=2)
+    producer = KafkaProducer(connection)
+    producer.publish(topic, list(stream_of(random.Random(11), 1500)))
+    producer.close()
+    line = Line(broker.near, broker.far, delay=0.01, rate=200_000, breaks=breaks)
+    try:
+        far = KafkaConnection((f"127.0.0.1:{broker.near}",), timeout=10.0)
+        ends = direct(far, topic, tmp_path / "far")
+    finally:
+        line.close()
+    assert line.broken >= 2
+    assert direct(connection, topic, tmp_path / "near") == ends
+    assert held_by(tmp_path / "far") == held_by(tmp_path / "near")
 
 
 def test_on_sigterm_an_extractor_commits_and_leaves_so_that_nothing_is_done_twice(
