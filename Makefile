@@ -7,7 +7,7 @@ BENCH := $(if $(ONLY),--only $(ONLY))
 INPUTS := pyproject.toml constraints.txt deploy/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench pictures clean
+.PHONY: help setup demo test check format bench pictures faults soak clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -37,6 +37,9 @@ pictures: $(VENV)/.ready-test ## the pictures of the documentation, by Chromium
 
 faults: $(VENV)/.ready-test ## 200 kills of real processes, then the comparison: make faults [ARGS="--kills 20"]
 	@$(BIN)/python -m tests.faults $(ARGS)
+
+soak: $(VENV)/.ready-test ## two hours at half rate with edits and expiry: make soak [ARGS=10] (minutes)
+	@$(BIN)/python -m tests.faults.soak $(ARGS)
 
 clean: ## what was built, but not the environment
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
