@@ -62,11 +62,12 @@ def embedded(
     """Everything in one process, feeds too; on leaving, what was read is committed."""
     telemetry, rates = _telemetry(), Rates()
     with ExitStack() as stack:
-        rejects = _rejects(settings, telemetry)
+        rejects, fresh = _rejects(settings, telemetry), threading.Event()
 
         def observe(report: writing.Observed) -> None:
             telemetry.observe(report)
             if isinstance(report, BatchReport):
+                fresh.set()
                 rates.add(sum(report.generation.outcomes.values()))
                 rejects(report.generation)
 
@@ -97,7 +98,7 @@ def embedded(
         stack.enter_context(outbox.publishing(settings, telemetry.observe))
         stack.enter_context(_marking(settings, origin, ingestion, telemetry))
         stack.enter_context(_watched(settings, ingestion, telemetry))
-        stack.enter_context(_preparing(running, ingestion, engine.graphs, telemetry))
+        stack.enter_context(_preparing(running, ingestion, fresh, engine.graphs, telemetry))
         stack.enter_context(_consuming(running, ingestion, telemetry))
         if polls:
             stack.enter_context(_polling(running, settings, telemetry))
@@ -314,13 +315,19 @@ def _polling(running: Running, settings: Settings, telemetry: Telemetry) -> Iter
 
 @contextmanager
 def _preparing(
-    running: Running, ingestion: Ingestion, graphs: GraphCache, telemetry: Telemetry
+    running: Running,
+    ingestion: Ingestion,
+    fresh: threading.Event,
+    graphs: GraphCache,
+    telemetry: Telemetry,
 ) -> Iterator[None]:
-    """Make new snapshots ready for questions while some are asked, so that none waits for it."""
+    """Make new snapshots ready while some ask: at once, when ``fresh`` says that there is one."""
 
     def work() -> None:
-        while not running.stop.wait(FOLLOW_EVERY):
-            graphs.prepare(ingestion.writer.latest())
+        while not running.stop.is_set():
+            if fresh.wait(FOLLOW_EVERY):
+                fresh.clear()
+                graphs.prepare(ingestion.writer.latest())
 
     with _thread("graphs", work, running, telemetry):
         yield

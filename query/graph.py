@@ -204,21 +204,19 @@ class SearchGraph:
     def _affinity_at(self, level: int) -> tuple[Int64Array, Float32Array]:
         root = self.snapshot.hierarchy.ROOT
         used = self.idf * np.log1p(self.chunk_degree)
-        named = np.sqrt(np.maximum(np.diff(self.chunks.indptr), 1)).astype(np.float32)
-        inside = np.zeros(0, np.int64)
-        if level < len(self.memberships):
-            inside = np.flatnonzero(self.memberships[level] >= 0)
-        if not len(inside):
+        sizes = np.diff(self.chunks.indptr)
+        named = np.sqrt(np.maximum(sizes, 1)).astype(np.float32)
+        community = self.branches.named(self.branches.at(level), root)
+        if (community == root).all():
             everywhere = np.asarray(self.chunks @ used, np.float32) / named
             return np.full(len(named), root, np.int64), everywhere
-        ids, column = np.unique(self.memberships[level][inside], return_inverse=True)
-        shape = (len(self.idf), len(ids))
-        affinity = self.chunks @ csr_matrix((self.idf[inside], (inside, column)), shape=shape)
-        best = np.asarray(affinity.argmax(axis=1)).ravel()
-        weighed = self.chunks @ csr_matrix((used[inside], (inside, column)), shape=shape)
-        rows = np.arange(len(best))
-        standing = np.asarray(weighed[rows, best], np.float32).ravel() / named
-        return np.where(standing > 0, ids[best], root), standing
+        lists = Lists.joined(self.chunks.indptr, self.chunks.indices)
+        home, _ = homes(lists, self.branches, level, self.idf)
+        inside = community[lists.concepts] == np.repeat(home, sizes)
+        owner = np.repeat(np.arange(len(home)), sizes)
+        shared = np.bincount(owner[inside], used[lists.concepts[inside]], len(home))
+        standing = (shared / named).astype(np.float32)
+        return np.where(standing > 0, home, root), standing
 
     def concepts_of(self, row: int) -> Int32Array:
         """The concept numbers of a chunk row."""
@@ -250,33 +248,36 @@ class GraphCache:
         self._lock = Lock()
         self._graphs: list[SearchGraph] = []
         self._asked = -inf
+        self._prepared: Snapshot | None = None
 
     def of(self, snapshot: Snapshot) -> SearchGraph:
         """The graph of a snapshot, made at first use."""
         with self._lock:
             self._asked = self._clock()
-            for graph in self._graphs:
-                if graph.snapshot is snapshot:
-                    return graph
-            return self._kept(SearchGraph(snapshot))
+            return self._found(snapshot)
 
     def prepare(self, snapshot: Snapshot) -> bool:
-        """Make a graph ahead of its first question, with all that the one before was asked for.
+        """Work out for a new snapshot all that the one before was asked for.
 
-        Does nothing, and returns False, where it is there already or nobody has asked lately: a
-        stream makes a snapshot a second, and most are never asked for anything.
+        Whoever asks meanwhile has the same graph, and takes what is there of it. Does nothing,
+        and returns False, where it was done already or nobody has asked lately: a stream makes a
+        snapshot a second, and most are never asked for anything.
         """
         with self._lock:
-            before = self._graphs[0] if self._graphs else None
+            before = next((g for g in self._graphs if g.snapshot is not snapshot), None)
             idle = self._clock() - self._asked > _LATELY
-        if before is None or idle or before.snapshot is snapshot:
-            return False
-        graph = SearchGraph(snapshot)
+            if before is None or idle or self._prepared is snapshot:
+                return False
+            self._prepared = snapshot
+            graph = self._found(snapshot)
         graph.prepare_like(before)
-        with self._lock:
-            if not any(one.snapshot is snapshot for one in self._graphs):
-                self._kept(graph)
         return True
+
+    def _found(self, snapshot: Snapshot) -> SearchGraph:
+        for graph in self._graphs:
+            if graph.snapshot is snapshot:
+                return graph
+        return self._kept(SearchGraph(snapshot))
 
     def _kept(self, graph: SearchGraph) -> SearchGraph:
         self._graphs = [graph, *self._graphs][: self._keep]
