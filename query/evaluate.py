@@ -19,13 +19,13 @@ _PERCENT = 100
 class JudgedQuery:
     """A question with the ids of the documents that hold its evidence.
 
-    ``left_out`` is a document that must not count as found: the one that the question was made
-    from.
+    ``left_out`` are documents that must not count as found: the one that the question was made
+    from, and its copies.
     """
 
     text: str
     evidence: frozenset[str]
-    left_out: str | None = None
+    left_out: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def scored(
 
 def score(answer: Answer, query: JudgedQuery, seconds: float) -> Score:
     """Judge an answer by its ranking."""
-    ranking = [found for found in answer.ranking if found.document_id != query.left_out]
+    ranking = [found for found in answer.ranking if found.document_id not in query.left_out]
     ids = [found.document_id for found in ranking]
     if answer.mode in BASELINES:
         seen = set(ids[: answer.budget])
