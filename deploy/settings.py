@@ -413,6 +413,17 @@ class Settings(BaseSettings):
     day_money_max: float | None = _setting(
         "Model", None, "The same as money, in the currency of the prices.", "money", ge=0
     )
+    key_tokens_max: int | None = _setting(
+        "Model",
+        None,
+        "The most that the questions of one API key may spend in a day (UTC), standing ones "
+        "included; then 429.",
+        "tokens",
+        ge=0,
+    )
+    key_money_max: float | None = _setting(
+        "Model", None, "The same as money, in the currency of the prices.", "money", ge=0
+    )
     model_concurrency: int = _setting(
         "Model", 4, "Calls under way at once, over all questions.", "calls", ge=1, le=64
     )

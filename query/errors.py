@@ -31,6 +31,12 @@ class BadModeError(QueryError):
     code = "bad_mode"
 
 
+class PayerCeilingError(QueryError):
+    """The key that a question came with may spend no more on models today."""
+
+    code = "key_ceiling"
+
+
 class BadFilterError(QueryError):
     """A filter cannot be: an empty or negative window, for example."""
 

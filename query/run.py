@@ -97,7 +97,12 @@ class Run:
         if tools.model is not None and asks:
             lite = question.preset is Preset.Z100_LITE
             self.model = ModelSession(
-                tools.model, tools.assessor, self.ledger, tools.memory, lite=lite
+                tools.model,
+                tools.assessor,
+                self.ledger,
+                tools.memory,
+                lite=lite,
+                payer=question.payer,
             )
         self.reader: Reader | None = None
         if self.model is not None and question.mode is not Mode.LAZY and recall is None:

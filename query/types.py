@@ -83,7 +83,8 @@ class Question:
     ``window`` and ``amounts`` say whether times and amounts in its words become filters;
     ``preset`` whether it was asked as one of those. ``context`` is how many tokens of text a
     model answers from in a baseline, or reads at once in mode ``global``; ``level`` (0 is C0) the
-    communities that this mode reads, None the deepest that the budget can visit.
+    communities that this mode reads, None the deepest that the budget can visit. ``payer`` names
+    the account that its spending on models counts towards, beside the day's; "" is none.
     """
 
     text: str
@@ -95,6 +96,7 @@ class Question:
     preset: Preset | None = None
     context: int = CONTEXT
     level: int | None = None
+    payer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

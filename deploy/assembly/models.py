@@ -8,7 +8,7 @@ from query.memory import Memory
 from query.model import assessor, refine
 from query.model.calls import Role
 from query.model.daybook import DayBook
-from query.model.spending import Ceilings, Member, Models, Price, Purse, Spent
+from query.model.spending import Accounts, Ceilings, Member, Models, Price, Purse, Spent
 
 if TYPE_CHECKING:  # its import takes a second that only who asks a model should pay
     from query.model.client import ModelClient
@@ -30,7 +30,15 @@ def models(settings: Settings, spent: Callable[[Spent], None]) -> Models | None:
         for role, name in names(settings).items()
     }
     day = Purse("a day", Ceilings(settings.day_tokens_max, settings.day_money_max), book.today)
-    return Models(members, question_ceilings(settings), day, noted, closes=(book.close,))
+    each = Ceilings(settings.key_tokens_max, settings.key_money_max)
+    return Models(
+        members,
+        question_ceilings(settings),
+        day,
+        noted,
+        Accounts(each, book.today_of),
+        closes=(book.close,),
+    )
 
 
 def memory(settings: Settings) -> Memory | None:

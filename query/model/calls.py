@@ -61,8 +61,12 @@ class Model(Protocol):
         """One reply or error for each prompt, in their order."""
         ...
 
-    def for_question(self) -> "Model":
-        """The model for one question, which may have a ceiling of its own."""
+    def for_question(self, payer: str = "") -> "Model":
+        """The model for one question, which may have a ceiling of its own.
+
+        ``payer`` is the account that it is asked on, if any. Raises ``PayerCeilingError`` where
+        that one has nothing left for a single call.
+        """
         ...
 
     def close(self) -> None:

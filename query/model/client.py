@@ -68,8 +68,9 @@ class ModelClient:
         futures = [self._begun(prompt, end) for prompt in prompts]
         return [self._result(future, end - time.monotonic()) for future in futures]
 
-    def for_question(self) -> "ModelClient":
+    def for_question(self, payer: str = "") -> "ModelClient":
         """See ``Model``: all questions are alike to it."""
+        del payer
         return self
 
     def close(self) -> None:

@@ -20,6 +20,12 @@ CREATE TABLE IF NOT EXISTS spending (
     PRIMARY KEY (day, role, model)
 ) STRICT
 """
+_PAYERS = """
+CREATE TABLE IF NOT EXISTS spending_by_payer (
+    day TEXT NOT NULL, payer TEXT NOT NULL, tokens INTEGER NOT NULL, money REAL NOT NULL,
+    PRIMARY KEY (day, payer)
+) STRICT
+"""
 _ADD = """
 INSERT INTO spending VALUES (?, ?, ?, 1, ?, ?, ?)
 ON CONFLICT DO UPDATE SET calls = calls + 1,
@@ -27,6 +33,11 @@ ON CONFLICT DO UPDATE SET calls = calls + 1,
     completion_tokens = completion_tokens + excluded.completion_tokens,
     money = money + excluded.money
 """
+_ADD_PAYER = """
+INSERT INTO spending_by_payer VALUES (?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, money = money + excluded.money
+"""
+_OF_PAYER = "SELECT tokens, money FROM spending_by_payer WHERE day = ? AND payer = ?"
 _TOTAL = """
 SELECT coalesce(sum(prompt_tokens + completion_tokens), 0), coalesce(sum(money), 0.0)
 FROM spending WHERE day = ?
@@ -56,12 +67,21 @@ class DayBook:
         row = (self._day(), spent.role.value, spent.model, cost.prompt_tokens)
         with self._opened() as connection, connection:
             connection.execute(_ADD, (*row, cost.completion_tokens, cost.money or 0.0))
+            if spent.payer:
+                of_payer = (row[0], spent.payer, cost.tokens, cost.money or 0.0)
+                connection.execute(_ADD_PAYER, of_payer)
 
     def today(self) -> tuple[int, float]:
         """Tokens and money of the day so far."""
         with self._opened() as connection:
             tokens, money = connection.execute(_TOTAL, (self._day(),)).fetchone()
         return int(tokens), float(money)
+
+    def today_of(self, payer: str) -> tuple[int, float]:
+        """Tokens and money that a payer has spent today."""
+        with self._opened() as connection:
+            found = connection.execute(_OF_PAYER, (self._day(), payer)).fetchone()
+        return (int(found[0]), float(found[1])) if found else (0, 0.0)
 
     def close(self) -> None:
         """Close the store."""
@@ -88,4 +108,5 @@ def _opened(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=10, check_same_thread=False)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(_SCHEMA)
+    connection.execute(_PAYERS)
     return connection

@@ -36,8 +36,9 @@ class ModelSession:
         memory: Memory | None = None,
         *,
         lite: bool = False,
+        payer: str = "",
     ) -> None:
-        self._model = model.for_question()
+        self._model = model.for_question(payer)
         self._fallback = fallback
         self._ledger = ledger
         self._memory = memory

@@ -1,14 +1,19 @@
 """What models may cost: reserved before each call, settled after it, by role.
 
-Ceilings hold for one question and for a day over all questions. A call is reserved at its worst:
-a token for every two bytes that are sent, and the longest reply. What a server does not count is
-taken as spent in full. A model without a price is unknown, not free: a ceiling of money refuses it.
+Ceilings hold for one question, for a day over all questions and for a day of each payer. A call is
+reserved at its worst: a token for every two bytes that are sent, and the longest reply. What a
+server does not count is taken as spent in full. A model without a price is unknown, not free: a
+ceiling of money refuses it.
 """
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 
+from query.errors import PayerCeilingError
+from query.model import refine
 from query.model.calls import Model, ModelError, Prompt, Reply, Role
 
 BYTES_A_TOKEN = 2
@@ -52,11 +57,12 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One call, done: what it cost, for which role."""
+    """One call, done: what it cost, for which role; ``payer`` "" where nobody is named."""
 
     role: Role
     model: str
     cost: Cost
+    payer: str = ""
 
 
 def priced(prompt_tokens: int, completion_tokens: int, price: Price | None) -> Cost:
@@ -103,6 +109,11 @@ class Purse:
                 self._add(cost, 1)
             return refused
 
+    def refused(self, cost: Cost) -> str | None:
+        """Which ceiling would forbid a call, None where none does."""
+        with self._lock:
+            return self._refused(cost)
+
     def release(self, cost: Cost) -> None:
         """Give back what was reserved."""
         with self._lock:
@@ -131,6 +142,34 @@ class Purse:
         return None
 
 
+class Accounts:
+    """A purse for each payer, with the same ceilings for a day; for several threads.
+
+    Args:
+        ceilings: What each may spend in a day.
+        before: Tokens and money that a payer has spent today, as far as is noted.
+    """
+
+    def __init__(self, ceilings: Ceilings, before: Callable[[str], tuple[int, float]]) -> None:
+        self._ceilings = ceilings
+        self._before = before
+        self._purses: dict[str, Purse] = {}
+        self._lock = threading.Lock()
+
+    def of(self, payer: str) -> Purse:
+        """The purse of a payer."""
+        with self._lock:
+            if payer not in self._purses:
+                spent = partial(self._before, payer)
+                self._purses[payer] = Purse("a day of this key", self._ceilings, spent)
+            return self._purses[payer]
+
+
+_NO_ACCOUNTS = Accounts(Ceilings(), lambda _: (0, 0.0))
+_LEAST = refine.question("")
+"""The smallest call that a question begins with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """The model of one role with its name and price."""
@@ -153,13 +192,22 @@ class Models:
     question: Ceilings
     day: Purse
     spent: Callable[[Spent], None]
+    accounts: Accounts = _NO_ACCOUNTS
     purse: Purse = field(default_factory=lambda: Purse("a question", Ceilings()))
+    payer: str = ""
     closes: tuple[Callable[[], None], ...] = ()
 
-    def for_question(self) -> "Models":
-        """These models with all of a question's ceilings left."""
+    def for_question(self, payer: str = "") -> "Models":
+        """These models with all of a question's ceilings left; see ``Model``."""
+        if payer:
+            member = self.members[_LEAST.role]
+            least = worst(_LEAST, member.price, member.thinking)
+            with suppress(ModelError):  # where it cannot be read, each call will say so
+                refused = self.accounts.of(payer).refused(least)
+                if refused is not None:
+                    raise PayerCeilingError(f"{refused}; a day begins at midnight UTC")
         purse = Purse("a question", self.question)
-        return Models(self.members, self.question, self.day, self.spent, purse)
+        return replace(self, purse=purse, payer=payer, closes=())
 
     def close(self) -> None:
         """Close each of them, then what keeps the spending."""
@@ -187,16 +235,24 @@ class Models:
         return [answers[number] for number in range(len(prompts))]
 
     def _reserve(self, cost: Cost) -> str | None:
-        refused = self.purse.reserve(cost)
-        if refused is not None:
-            return refused
-        try:
-            refused = self.day.reserve(cost)
-        except ModelError as error:
-            refused = str(error)
-        if refused is not None:
-            self.purse.release(cost)
-        return refused
+        """Set aside a call in every purse, or in none and say which forbids it."""
+        reserved: list[Purse] = []
+        for purse in (self.purse, *self._of_the_day):
+            try:
+                refused = purse.reserve(cost)
+            except ModelError as error:
+                refused = str(error)
+            if refused is not None:
+                for other in reserved:
+                    other.release(cost)
+                return refused
+            reserved.append(purse)
+        return None
+
+    @property
+    def _of_the_day(self) -> tuple[Purse, ...]:
+        """The purses whose spending is noted elsewhere."""
+        return (self.day, self.accounts.of(self.payer)) if self.payer else (self.day,)
 
     def _settled(self, role: Role, reserved: Cost, reply: Reply | ModelError) -> Reply | ModelError:
         """Take the real cost and give back the reserve; a call in vain is taken as free."""
@@ -207,10 +263,10 @@ class Models:
                 real = priced(reply.prompt_tokens, reply.completion_tokens, member.price)
                 cost = real if counted else reserved
                 self.purse.spend(cost)
-                self.spent(Spent(role, member.name, cost))
+                self.spent(Spent(role, member.name, cost, self.payer))
         except ModelError as error:
             return error
         finally:
-            self.purse.release(reserved)
-            self.day.release(reserved)
+            for purse in (self.purse, *self._of_the_day):
+                purse.release(reserved)
         return reply

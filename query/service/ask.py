@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
 import orjson
@@ -17,6 +18,7 @@ from query.service.models import AnswerModel, QuestionRequest, SearchRequest
 from query.service.problems import (
     as_problem_error,
     internal,
+    payer_of,
     problem,
     problem_body,
     request_id_of,
@@ -68,7 +70,7 @@ async def search(
     With ``Accept: text/event-stream`` the search is told as it unfolds. A client that hangs up
     stops its search.
     """
-    question = question_of(asked, service)
+    question = replace(question_of(asked, service), payer=payer_of(request))
     request_id = request_id_of(request)
     events = searches.events(question, request_id)
     if _wants_stream(request):

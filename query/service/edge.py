@@ -6,6 +6,7 @@ and reports the request once it is done.
 """
 
 import asyncio
+import hashlib
 import hmac
 import math
 import re
@@ -85,6 +86,7 @@ class Edge:
         if not accepted:
             detail = "Send an API key, as 'Authorization: Bearer KEY' or as 'X-API-Key: KEY'."
             raise ProblemError(401, "key_needed", detail, {"WWW-Authenticate": "Bearer"})
+        scope["state"]["payer"] = payer_of(key) if self._service.keys else ""
 
     async def _with_body(self, scope: Scope, receive: Receive) -> Receive:
         """Read the body whole, within its limits; give a ``receive`` that tells it again."""
@@ -159,6 +161,11 @@ class _Exchange:
                 error=self._error,
             )
         )
+
+
+def payer_of(key: str) -> str:
+    """The name under which a key's spending is noted: it does not tell the key."""
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
 def _too_large(limit: int) -> ProblemError:

@@ -1,6 +1,7 @@
 """Errors as ``application/problem+json`` (RFC 9457)."""
 
 import json
+import time
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -13,11 +14,12 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from index.errors import SnapshotRetiredError
-from query.errors import QueryError, UnknownCommunityError, UnknownConceptError
+from query.errors import PayerCeilingError, QueryError, UnknownCommunityError, UnknownConceptError
 from query.standing.types import StandingStoreError, UnknownStandingError
 
 MEDIA_TYPE = "application/problem+json"
 _NOT_ALLOWED = 405
+_DAY = 24 * 3600
 TYPE_PREFIX = "urn:tidegraph:problem:"
 
 
@@ -95,8 +97,15 @@ def as_problem_error(error: Exception) -> ProblemError | None:
     if isinstance(error, UnknownCommunityError | UnknownConceptError | UnknownStandingError):
         return ProblemError(404, error.code, str(error))
     if isinstance(error, QueryError):
-        return ProblemError(422, error.code, str(error))
+        later = isinstance(error, PayerCeilingError)
+        headers = {"Retry-After": str(_to_midnight())} if later else None
+        return ProblemError(429 if later else 422, error.code, str(error), headers)
     return None
+
+
+def _to_midnight() -> int:
+    """Seconds until the next day (UTC) begins."""
+    return _DAY - int(time.time()) % _DAY
 
 
 def internal() -> ProblemError:
@@ -116,6 +125,11 @@ def install(app: FastAPI) -> None:
 def request_id_of(request: Request) -> str:
     """The id that the edge gave the request."""
     return str(request.state.request_id)
+
+
+def payer_of(request: Request) -> str:
+    """The account of the request's key, "" for an open service."""
+    return str(request.state.payer)
 
 
 async def _foreseen(request: Request, error: Exception) -> Response:

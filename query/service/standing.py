@@ -21,7 +21,7 @@ from query.service.models import (
     WholeNumber,
     when,
 )
-from query.service.problems import ProblemError
+from query.service.problems import ProblemError, payer_of
 from query.service.reading import PROBLEMS, ServiceGiven
 from query.standing.store import StandingStore
 from query.standing.types import (
@@ -171,7 +171,7 @@ Id = Annotated[str, Path(description="The id of a standing question")]
 
 @router.post("", status_code=201, responses=_BODY)
 def create_standing(
-    asked: StandingRequest, service: ServiceGiven, store: StoreGiven
+    asked: StandingRequest, request: Request, service: ServiceGiven, store: StoreGiven
 ) -> StandingModel:
     """Have a question asked again by every generation that touches it.
 
@@ -198,6 +198,7 @@ def create_standing(
         window=question.window,
         amounts=question.amounts,
         preset=question.preset,
+        payer=payer_of(request),
     )
     made = store.create(secrets.token_hex(8), terms, secrets.token_hex(32), service.clock())
     return shown(made, secret=bool(webhook))

@@ -160,6 +160,7 @@ class Runner:
             window=terms.window,
             amounts=terms.amounts,
             preset=terms.preset,
+            payer=terms.payer,
         )
 
     def _answered(self, one: Standing, state: State, recall: Recall, answer: Answer) -> AskedReport:

@@ -39,7 +39,7 @@ class StandingStoreError(QueryError):
 class Terms:
     """What is asked, as it was given; the spans of a window move with the stream.
 
-    ``window``, ``amounts`` and ``preset`` as in ``query.types.Question``.
+    ``window``, ``amounts``, ``preset`` and ``payer`` as in ``query.types.Question``.
     ``tests_a_day`` bounds the chunks that are tested for the first time in a day (UTC).
     """
 
@@ -57,6 +57,7 @@ class Terms:
     window: bool = True
     amounts: bool = True
     preset: Preset | None = None
+    payer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class Scripted:
         self.chunks = 0
         self.roles = Counter()
 
-    def for_question(self):
+    def for_question(self, payer=""):
         return self
 
     def close(self):

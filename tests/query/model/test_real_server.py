@@ -77,7 +77,7 @@ class Brief:
     def ask(self, prompts):
         return self.model.ask([replace(prompt, most=self.most) for prompt in prompts])
 
-    def for_question(self):
+    def for_question(self, payer=""):
         return self
 
     def close(self):

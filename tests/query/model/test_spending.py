@@ -39,7 +39,7 @@ class Scripted:
         self.asked += prompts
         return [self.reply] * len(prompts)
 
-    def for_question(self):
+    def for_question(self, payer=""):
         return self
 
     def close(self):
