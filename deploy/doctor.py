@@ -16,14 +16,14 @@ from deploy import service_file
 from deploy.configuration import Configuration
 from deploy.process import KERNEL_VARIABLE
 from deploy.settings import LOOPBACK, Settings
+from deploy.volume import NETWORK_FILE_SYSTEMS, file_system
 
 GIB = 1 << 30
 OLDEST_PYTHON = (3, 11)
 FREE_SPACE = 2 * GIB
 FREE_MEMORY = 1 * GIB
-NETWORK_FILE_SYSTEMS = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "ceph"}
-)
+SHARED_FILE_SYSTEMS = NETWORK_FILE_SYSTEMS | {"9p"}
+"""That of some virtual machines may be right; whoever asks is told."""
 
 
 class Level(StrEnum):
@@ -154,12 +154,8 @@ def _data(directory: Path) -> Finding:
 
 
 def _file_system(directory: Path) -> Finding:
-    import psutil  # noqa: PLC0415  as in ``process``
-
-    path = directory.resolve()
-    mounts = {Path(part.mountpoint): part.fstype for part in psutil.disk_partitions(all=True)}
-    kind = next((mounts[place] for place in (path, *path.parents) if place in mounts), "unknown")
-    if kind in NETWORK_FILE_SYSTEMS:
+    kind = file_system(directory)
+    if kind in SHARED_FILE_SYSTEMS:
         return Finding(
             "file system",
             Level.FAIL,

@@ -32,6 +32,8 @@ ASSESSOR = "offline"
 
 Backlog = Callable[[Mapping[tuple[str, int], int]], tuple[int | None, float | None]]
 
+UNKNOWN_AFTER = 10.0
+"""Seconds after which a consumer that has not looked at its source does not know its lag."""
 LOOKS_LAST = 2.0
 """Seconds for which what costs a look at disk or processes is told again."""
 
@@ -123,6 +125,8 @@ class Status:
         self, consumer: "ConsumerStatus | None", positions: Mapping[tuple[str, int], int]
     ) -> tuple[int | None, float | None]:
         if consumer is not None:
+            if consumer.running and not consumer.queue and consumer.looked > UNKNOWN_AFTER:
+                return None, None  # it does something long, and nobody knows what came since
             return sum(consumer.lag.values()) + consumer.queue, consumer.freshness
         return self._backlog(positions)
 

@@ -57,6 +57,7 @@ class ConsumerStatus:
     ``freshness`` is the age in seconds of the oldest record that is not yet searchable, 0 when
     there is none; where records wait that were not read, since when some have been waiting.
     ``queue`` counts what was read and is not yet searchable. ``away``: the source does not answer.
+    ``looked``: seconds since it was last asked what it holds; what came since is in no figure.
     """
 
     lag: Mapping[Partition, int]
@@ -68,6 +69,7 @@ class ConsumerStatus:
     batches: int
     records: int
     running: bool
+    looked: float = 0.0
 
 
 @dataclass(slots=True)
@@ -124,6 +126,7 @@ class Consumer:
         self._running = False
         self._stop = threading.Event()
         self._lag: Mapping[Partition, int] = {}
+        self._looked = monotonic()
         self._away = False
         self._behind_since: float | None = None
         self._stalled_since: float | None = None
@@ -142,6 +145,7 @@ class Consumer:
             batches=self._batches,
             records=self._records,
             running=self._running,
+            looked=self._monotonic() - self._looked,
         )
 
     def _freshness(self, pending: Sequence[_Pending]) -> float:
@@ -236,6 +240,7 @@ class Consumer:
     def _look(self, *, found: bool) -> None:
         """Note how far behind it is, and whether the source holds back what it has."""
         self._lag = self._source.lag()
+        self._looked = self._monotonic()
         behind = any(self._lag.values())
         if not behind:
             self._behind_since = None

@@ -10,6 +10,7 @@ from deploy.assembly.vectors import Vectors
 from deploy.rates import Rates
 from deploy.settings import Settings
 from deploy.status import Status
+from deploy.volume import check_volume
 from index.analysis.analyzer import Analyzer
 from index.analysis.pool import AnalysisPool
 from index.communities.dynamic import DynamicSettings
@@ -57,6 +58,7 @@ def ingestion(
     elsewhere = bool(settings.analyses_topic) and origin.file is None
     source: Source
     pool: Analyzing
+    check_volume(settings.data)
     with ExitStack() as stack:
         if not elsewhere:
             source = stack.enter_context(closing(source_of(settings, origin)))
