@@ -1,13 +1,15 @@
 """The concepts of one store, by number: append-only, so that every snapshot can share it."""
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, islice
 
 from index.types import ConceptKey, ConceptKind
 
 _BLOCK = 1_024
 """Keys that are searched as one text; the last, unfilled one is made anew for each search."""
+_KEY = "\n"
+"""Stands before each key in such a text; no key has one."""
 
 
 class Vocabulary:
@@ -65,33 +67,33 @@ class Vocabulary:
 
         ``count`` is that of a snapshot: what is numbered below it stays.
         """
-        wanted, found = f" {phrase} ", []
+        return list(self._found(f" {phrase} ", count))
+
+    def starting_with(self, prefix: str, count: int, limit: int) -> Sequence[int]:
+        """The first numbers below ``count`` of keys that begin with a prefix, ascending."""
+        return list(islice(self._found(f"{_KEY} {prefix}", count), limit))
+
+    def _found(self, wanted: str, count: int) -> Iterator[int]:
+        """Numbers below ``count`` of the keys with a text in them, as blocks write them."""
+        if _KEY in wanted[1:]:
+            return  # no key has it, only the text between two
         for first in range(0, count, _BLOCK):
             text, starts = self._block(first, min(first + _BLOCK, count))
             at = text.find(wanted)
             while at >= 0:
                 number = bisect_right(starts, at)
-                found.append(first + number - 1)
+                if first + number > count:  # a full block reaches beyond an older snapshot
+                    return
+                yield first + number - 1
                 at = text.find(wanted, starts[number]) if number < len(starts) else -1
-        return found[: bisect_left(found, count)]  # a full block may reach beyond an older snapshot
 
     def _block(self, first: int, end: int) -> tuple[str, list[int]]:
-        """Keys as one text with a space around each, and where each begins; kept when full."""
+        """Keys as one text, spaces around each, and where each begins; kept when full."""
         block = self._blocks.get(first)
         if block is None:
             keys = self._keys[first:end]
-            starts = list(accumulate((len(key) + 2 for key in keys[:-1]), initial=0))
-            block = "".join([f" {key} " for key in keys]), starts
+            starts = list(accumulate((len(key) + 3 for key in keys[:-1]), initial=0))
+            block = "".join([f"{_KEY} {key} " for key in keys]), starts
             if end - first == _BLOCK:
                 self._blocks[first] = block
         return block
-
-    def starting_with(self, prefix: str, limit: int) -> Sequence[int]:
-        """Numbers of keys that begin with a prefix; a scan, for the page's suggestions."""
-        found: list[int] = []
-        for number, key in enumerate(list(self._keys)):
-            if key.startswith(prefix):
-                found.append(number)
-                if len(found) >= limit:
-                    break
-        return found

@@ -193,8 +193,10 @@ def list_concepts(
     limit = min(limit, service.limits.page_size)
     with reader.pinned() as view:
         snapshot = view.snapshot
-        scanned = snapshot.vocabulary.starting_with(prefix.lower(), max(FEWEST_SCANNED, limit))
-        living = [n for n in scanned if n < snapshot.concept_count and snapshot.frequency[n] > 0]
+        scanned = snapshot.vocabulary.starting_with(
+            prefix.lower(), snapshot.concept_count, max(FEWEST_SCANNED, limit)
+        )
+        living = [n for n in scanned if snapshot.frequency[n] > 0]
         living.sort(key=lambda n: (-int(snapshot.frequency[n]), n))
         shown = living[:limit]
         return ConceptListModel(concepts=_concepts(view, shown), generation=snapshot.generation)

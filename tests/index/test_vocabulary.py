@@ -23,6 +23,15 @@ def test_a_phrase_finds_the_keys_that_hold_it_as_whole_words():
             assert vocabulary.holding(phrase, count) == expected
 
 
+def test_a_prefix_finds_the_first_keys_that_begin_with_it():
+    vocabulary = filled()
+    for prefix in ("", "k", "k1999", "k7 ", "oil", "K", " k", "\n", "k1\n k2"):
+        for count in (0, 1, 4_000, MANY):
+            keys = vocabulary.keys(range(count))
+            expected = [n for n, key in enumerate(keys) if key.startswith(prefix)]
+            assert vocabulary.starting_with(prefix, count, 50) == expected[:50]
+
+
 def test_a_key_that_was_rolled_back_is_not_found_and_its_follower_is():
     vocabulary = filled()
     vocabulary.append(ConceptKey("lost name"), ConceptKind.OTHER)
