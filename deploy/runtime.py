@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fastapi import FastAPI
 
 from deploy import service_file, watching
-from deploy.assembly import feeds, outbox, writing
+from deploy.assembly import feeds, outbox, replica, writing
 from deploy.assembly import serving as answering
 from deploy.assembly import standing as standing_questions
 from deploy.assembly import vectors as vector_index
@@ -87,8 +87,9 @@ def embedded(
         )
         stack.callback(engine.close)
         standing = stack.enter_context(standing_questions.kept(settings))
+        origin_ = stack.enter_context(replica.origin(settings))
         app = answering.application(
-            settings, ingestion.writer, engine, status, telemetry, standing=standing
+            settings, ingestion.writer, engine, status, telemetry, standing=standing, origin=origin_
         )
         url = stack.enter_context(_served(settings, app, "run"))
         stack.enter_context(
@@ -107,14 +108,29 @@ def embedded(
 
 @contextmanager
 def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
-    """The service over a store that another process writes."""
+    """The service over a store that another process writes, here or on the host it follows."""
     telemetry = _telemetry()
     with ExitStack() as stack:
+        follows, analyzer = None, None
+        if settings.follow:
+            analyzer = load_analyzer(settings)
+            follows = stack.enter_context(
+                replica.following(settings, analyzer.fingerprint, telemetry.stepped, stop)
+            )
+            if not follows.first(stop):
+                raise DeployError("stopped before the writer's store had come")
         follower = stack.enter_context(answering.follower(settings))
-        vectors = stack.enter_context(vector_index.watched(settings))
-        status = answering.follower_status(settings, follower, "serve", vectors)
+        analyzer = analyzer or load_analyzer(settings, follower.fingerprint)
+        # The engine in process belongs to the one process that changes the store.
+        vectors = stack.enter_context(
+            vector_index.watched(settings)
+            if follows is None or vector_index.kind(settings) == "qdrant"
+            else vector_index.kept(settings, follower.latest, telemetry.observe)
+        )
+        told = None if follows is None else follows.status
+        role = "serve" if follows is None else "follow"
+        status = answering.follower_status(settings, follower, role, vectors, told)
         telemetry.metrics.follow(status)
-        analyzer = load_analyzer(settings, follower.fingerprint)
         engine = answering.engine(
             follower,
             analyzer,
@@ -125,12 +141,16 @@ def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
         )
         stack.callback(engine.close)
         standing = stack.enter_context(standing_questions.kept(settings))
+        origin = stack.enter_context(replica.origin(settings))
         app = answering.application(
-            settings, follower, engine, status, telemetry, standing=standing
+            settings, follower, engine, status, telemetry, standing=standing, origin=origin
         )
-        url = stack.enter_context(_served(settings, app, "serve"))
+        url = stack.enter_context(_served(settings, app, role))
         stack.enter_context(_standing(settings, standing, follower, engine, analyzer, telemetry))
         running = Running(url, stop)
+        if follows is not None:
+            work = follows.run
+            stack.enter_context(_thread("replica", lambda: work(stop), running, telemetry))
         stack.enter_context(_following(running, follower, engine.graphs, telemetry))
         yield running
 

@@ -174,6 +174,15 @@ class Settings(BaseSettings):
         le=65535,
     )
 
+    follow: str = _setting(
+        "Many hosts",
+        "",
+        "Address of a writer's service on another host, which `tidegraph serve` then follows into "
+        "a store of its own in the data directory; empty serves what is there.",
+        pattern="^(https?://.+)?$",
+    )
+    follow_key: SecretStr = _setting("Many hosts", SecretStr(""), "API key for that service.")
+
     feeds_interval: float = _setting(
         "Feeds", 900.0, "Time between two polls of a feed.", "seconds", ge=1, le=604_800
     )

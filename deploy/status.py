@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from deploy import process
 from deploy.rates import Rates
 from index.errors import IndexingError
+from index.snapshot import Head
 from index.store import dead_letters
 from index.store.connection import open_readonly, store_path
 from index.types import Millis
@@ -18,6 +19,7 @@ from index.view import SnapshotSource
 from query.model.session import NAME as BY_MODEL
 from query.service.status import (
     ExpiryStatus,
+    FollowStatus,
     GroupingStatus,
     Operations,
     StatusReport,
@@ -65,6 +67,7 @@ class Status:
         vectors: the state of the vector index beside a generation, where there is one.
         grouping: how the communities keep up, in the process that writes.
         held: why partitions do not go on, where analyses come from other hosts.
+        follows: how the store stands to the writer on another host that it follows.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class Status:
         vectors: Callable[[int], VectorStatus] | None = None,
         grouping: Callable[[], GroupingStatus] | None = None,
         held: Callable[[], Mapping[tuple[str, int], str]] = dict,
+        follows: Callable[[int, Millis | None], FollowStatus] | None = None,
     ) -> None:
         self._directory = directory
         self._assessor = BY_MODEL if model else ASSESSOR
@@ -93,6 +97,7 @@ class Status:
         self._vectors = vectors
         self._grouping = grouping
         self._held = held
+        self._follows = follows
         self._started = time.monotonic()
         self._looked: _Looked | None = None
 
@@ -117,7 +122,7 @@ class Status:
             committed_at=head.committed_at if known else None,
             watermark=head.watermark if known else None,
             newest_arrival=Millis(head.newest_arrival) if known else None,
-            operations=self._operations(consumer, head.generation),
+            operations=self._operations(consumer, head),
             expiry=ExpiryStatus(head.horizon, totals.due, totals.expired, totals.late),
         )
 
@@ -130,15 +135,18 @@ class Status:
             return sum(consumer.lag.values()) + consumer.queue, consumer.freshness
         return self._backlog(positions)
 
-    def _operations(self, consumer: "ConsumerStatus | None", generation: int) -> Operations:
+    def _operations(self, consumer: "ConsumerStatus | None", head: Head) -> Operations:
         looked = self._look()
         documents, generations = (None, None) if self._rates is None else self._rates.means()
-        vectors = None if self._vectors is None else self._vectors(generation)
+        vectors = None if self._vectors is None else self._vectors(head.generation)
+        committed_at = head.committed_at if head.generation else None
+        follows = None if self._follows is None else self._follows(head.generation, committed_at)
         away = consumer is not None and consumer.away
         parts = (
             ("source", away),
             ("analyses", bool(self._held())),
             ("vectors", vectors is not None and bool(vectors.problem)),
+            ("writer", follows is not None and bool(follows.problem)),
         )
         return Operations(
             version=process.release(),
@@ -153,6 +161,7 @@ class Status:
             degraded=tuple(name for name, lost in parts if lost),
             vectors=vectors,
             grouping=None if self._grouping is None else self._grouping(),
+            follows=follows,
             rejects=looked.rejects,
             dead_letters_pending=sum(looked.rejects.values()),
             memory_bytes=looked.memory,

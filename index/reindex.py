@@ -21,6 +21,7 @@ from index.communities.keeper import CommunityKeeper
 from index.errors import StoreError
 from index.store import generations, meta
 from index.store.connection import (
+    next_name,
     open_readonly,
     open_writable,
     remove_store,
@@ -92,7 +93,7 @@ def reindex(
         total = source.execute("SELECT count(*) FROM documents").fetchone()[0]
         if stored == analyzer.fingerprint and not force:
             return ReindexReport(total, embedded_only=False, kept=True)
-        name = _next_name(old_path)
+        name = next_name(old_path)
         remove_store(directory / name)
         only_embed = stored.same_but_embedder(analyzer.fingerprint) and not force
         with translated(directory / name):
@@ -105,11 +106,6 @@ def reindex(
         source.close()
     remove_store(old_path)
     return ReindexReport(total, embedded_only=only_embed, kept=False)
-
-
-def _next_name(path: Path) -> str:
-    number = path.stem.partition("-")[2]
-    return f"index-{int(number or 1) + 1}.db"
 
 
 def _analyze_again(

@@ -33,7 +33,7 @@ from index.snapshot import Change, Head, Snapshot
 from index.store import communities, documents, generations, meta
 from index.store.connection import give_back, open_writable, store_path, translated
 from index.store.fence import Fence
-from index.store.generations import Generation
+from index.store.generations import TIDIED_EVERY, Generation
 from index.store.load import Names, whole_snapshot
 from index.store.lock import WriterLock
 from index.store.migrate import Told
@@ -45,8 +45,6 @@ from index.types import Analysis, Arrival, Delta, Int64Array, Millis, Rejected
 Clock = Callable[[], float]
 """Seconds since 1970."""
 
-_TIDIED_EVERY = 64
-"""Generations after which the store is tidied: too seldom to cost anything."""
 
 _NO_SLOTS = np.zeros(0, np.int64)
 
@@ -200,7 +198,7 @@ class Writer:
                 applied = self._live.apply(delta)
                 regrouped = communities.write(self._connection, before, applied.adoptions, number)
                 generation = self._write_batch(plan, batch, delta, window, regrouped=regrouped)
-                if number % _TIDIED_EVERY == 0:
+                if number % TIDIED_EVERY == 0:
                     documents.forget_tombstones(self._connection, self._length)
                     give_back(self._connection)
         except BaseException as error:
@@ -398,7 +396,12 @@ class Writer:
         self._pins.publish(self._pins.latest().following(change))
 
     def _now(self) -> Millis:
-        return Millis(round(self._clock() * 1000))
+        """The time, but never before the newest generation's.
+
+        A clock that is set back would else put what is told by its time (tombstones, dead letters)
+        before what came earlier, where nobody who reads on from there would find it.
+        """
+        return max(Millis(round(self._clock() * 1000)), self._generation.head.committed_at)
 
 
 def _cut(hierarchy: Hierarchy, generation: Generation) -> Hierarchy:

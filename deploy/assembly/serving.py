@@ -14,7 +14,9 @@ from deploy.assembly.vectors import Vectors, beside
 from deploy.errors import DeployError
 from deploy.settings import LOOPBACK, Settings
 from deploy.status import Status
+from index.replica.origin import Origin
 from index.store.follower import Follower
+from index.types import Millis
 from index.view import SnapshotSource
 from query.assessor import OfflineAssessor
 from query.graph import GraphCache
@@ -24,7 +26,7 @@ from query.news import Newsroom
 from query.search import Engine
 from query.service.app import create_app
 from query.service.service import Limits, Searcher, Service
-from query.service.status import StatusReport
+from query.service.status import FollowStatus, StatusReport
 from query.settings import LazySettings, SearchSettings
 from query.standing.store import StandingStore
 from query.types import Question, SearchEvent
@@ -83,6 +85,7 @@ def application(
     telemetry: "Telemetry | None" = None,
     *,
     standing: StandingStore | None = None,
+    origin: Origin | None = None,
 ) -> FastAPI:
     """The HTTP application over a source of snapshots; without telemetry nothing is counted."""
     keys = tuple(key.get_secret_value() for key in settings.api_keys)
@@ -106,6 +109,7 @@ def application(
                 standing_tests_a_day=settings.standing_tests_day,
             ),
             standing=standing,
+            origin=origin,
             check_webhook=questions_kept.webhooks(settings),
         )
     )
@@ -137,7 +141,11 @@ def engine(
 
 
 def follower_status(
-    settings: Settings, source: Follower, role: str, vectors: Vectors | None = None
+    settings: Settings,
+    source: Follower,
+    role: str,
+    vectors: Vectors | None = None,
+    follows: Callable[[int, Millis | None], FollowStatus] | None = None,
 ) -> Status:
     """The status of a process that reads; the stream tells how far the writer is behind."""
     return Status(
@@ -148,4 +156,5 @@ def follower_status(
         model=settings.model,
         backlog=Backlog(settings),
         vectors=None if vectors is None else vectors.status,
+        follows=follows,
     )

@@ -46,6 +46,7 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Look after": (
         upkeep.verify,
         upkeep.reindex,
+        upkeep.promote,
         upkeep.dead_letters,
         keeping.backup,
         keeping.restore,

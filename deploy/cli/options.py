@@ -99,6 +99,15 @@ Qdrant = Annotated[
         rich_help_panel=SERVICE,
     ),
 ]
+Follow = Annotated[
+    str | None,
+    typer.Option(
+        "--follow",
+        metavar="URL",
+        help="Writer's service on another host; its store is kept here, too (key: follow_key).",
+        rich_help_panel=STORE,
+    ),
+]
 Topic = Annotated[
     str | None,
     typer.Option(

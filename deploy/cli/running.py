@@ -12,6 +12,7 @@ from deploy.cli.options import (
     Config,
     Data,
     Feeds,
+    Follow,
     Format,
     Host,
     Kafka,
@@ -153,6 +154,7 @@ def index(
 
 def serve(
     *,
+    follow: Follow = None,
     host: Host = None,
     port: Port = None,
     api_key: ApiKeys = None,
@@ -164,15 +166,17 @@ def serve(
 ) -> None:
     """Answer questions and serve the page over an index that another process keeps.
 
-    Any number may serve one data directory.
+    Any number may serve one data directory. On another host, follow the writer's service: a copy
+    of its store is fetched, kept level, and answered from while the writer is away.
     """
     from deploy import process
+    from deploy.assembly import replica, vectors
     from deploy.assembly import standing as standing_questions
-    from deploy.assembly import vectors
     from deploy.cli import session
 
     settings = session.begin(
         {
+            "follow": follow,
             "host": host,
             "port": port,
             "api_keys": tuple(api_key) if api_key else None,
@@ -185,6 +189,7 @@ def serve(
     )
     settings.check_address()
     vectors.kind(settings)
+    replica.check(settings)
     standing_questions.check(settings)
     from deploy import runtime
 

@@ -1,4 +1,4 @@
-"""Commands that look after an index: verify, reindex, dead-letters."""
+"""Commands that look after an index: verify, reindex, promote, dead-letters."""
 
 from typing import Annotated
 
@@ -82,6 +82,23 @@ def reindex(
         what = "embedded again" if report.embedded_only else "analysed anew"
         text = f"{report.documents:,} documents {what}"
     session.console(error=True).print(text)
+
+
+def promote(*, data: Data = None, config: Config = None, sets: Sets = None) -> None:
+    """Make the store of a follower one that is written here, once its writer has ended for good.
+
+    `tidegraph run` then goes on from the positions of the last generation that was followed. Point
+    the other followers here; each notices the other history and fetches a checkpoint.
+    """
+    from deploy.cli import session
+    from index.replica.replica import promote as take_over
+
+    settings = session.begin({"data": data}, config=config, sets=sets, quiet=True)
+    address = take_over(settings.data)
+    session.console(error=True).print(
+        f"{settings.data} follows {address} no more; `tidegraph run` (or `index`) may write it. "
+        "The former writer must not run again"
+    )
 
 
 def dead_letters(

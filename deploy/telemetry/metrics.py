@@ -98,6 +98,28 @@ class Metrics:
         self.embedder_waits = self._counter(
             "embedder_waits", "Tries after which documents waited, for the embedder was away."
         )
+        self._declare_hosts()
+        self.standing_asked = self._counter(
+            "standing_asked", "Askings of standing questions.", "outcome"
+        )
+        self.standing_tests = self._counter(
+            "standing_tests", "Chunks tested for the first time for a standing question."
+        )
+        self.standing_deliveries = self._counter(
+            "standing_deliveries",
+            "Attempts to deliver an update of a standing question.",
+            "channel",
+            "outcome",
+        )
+        self.errors = self._counter("errors", "Work that failed unforeseen.", "unit")
+        # Known from the start: a rule sees no increase in a series that begins with its first one.
+        for outcome in ("failed", "updated", "unchanged"):
+            self.standing_asked.labels(outcome)
+        for channel, outcome in product(Channel, ("given_up", "deferred", "delivered")):
+            self.standing_deliveries.labels(channel.value, outcome)
+
+    def _declare_hosts(self) -> None:
+        """What is counted where the work is spread over many hosts."""
         self.analyses_held = self._gauge(
             "analyses_held_partitions",
             "Partitions that wait: their next record was analysed by another analyzer, or is "
@@ -118,24 +140,12 @@ class Metrics:
         self.extract_partitions = self._gauge(
             "extract_partitions", "Partitions that this extractor has of its group's."
         )
-        self.standing_asked = self._counter(
-            "standing_asked", "Askings of standing questions.", "outcome"
+        self.follower_steps = self._counter(
+            "follower_steps", "Steps of a follower on another host, by what they did.", "kind"
         )
-        self.standing_tests = self._counter(
-            "standing_tests", "Chunks tested for the first time for a standing question."
+        self.follower_bytes = self._counter(
+            "follower_received_bytes", "Bytes that a follower took from its writer.", "kind"
         )
-        self.standing_deliveries = self._counter(
-            "standing_deliveries",
-            "Attempts to deliver an update of a standing question.",
-            "channel",
-            "outcome",
-        )
-        self.errors = self._counter("errors", "Work that failed unforeseen.", "unit")
-        # Known from the start: a rule sees no increase in a series that begins with its first one.
-        for outcome in ("failed", "updated", "unchanged"):
-            self.standing_asked.labels(outcome)
-        for channel, outcome in product(Channel, ("given_up", "deferred", "delivered")):
-            self.standing_deliveries.labels(channel.value, outcome)
 
     def follow(self, status: Callable[[], StatusReport]) -> None:
         """Export what a status tells at each scrape. Call once."""
@@ -201,6 +211,9 @@ _STANDING = {
     "tidegraph_vector_index_up": "Whether the vector index beside the store can be used.",
     "tidegraph_vector_index_lag_generations": "Generations that the vector index is behind.",
     "tidegraph_vector_index_points": "Points in the vector index.",
+    "tidegraph_follower_up": "1 while a follower can follow its writer, 0 while it cannot.",
+    "tidegraph_follower_behind_generations": "Generations that a follower is behind its writer.",
+    "tidegraph_follower_behind_seconds": "All that the writer had committed so long ago is here.",
 }
 
 
@@ -262,6 +275,11 @@ def _plain(status: StatusReport) -> Iterator[tuple[str, float | None]]:
         yield "tidegraph_vector_index_up", float(not operations.vectors.problem)
         yield "tidegraph_vector_index_lag_generations", operations.vectors.lag
         yield "tidegraph_vector_index_points", operations.vectors.points
+    if operations.follows is not None:
+        follows = operations.follows
+        yield "tidegraph_follower_up", float(not follows.problem)
+        yield "tidegraph_follower_behind_generations", follows.behind_generations
+        yield "tidegraph_follower_behind_seconds", follows.behind_seconds
     yield "tidegraph_disk_free_bytes", operations.disk_free_bytes
 
 

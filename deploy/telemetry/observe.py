@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from deploy.assembly.replica import StepFailure
 from deploy.telemetry.logs import logger
 from deploy.telemetry.metrics import Metrics
 from index.errors import EmbedderAwayError
+from index.replica.replica import Step
 from index.report import GenerationReport
 from index.store.migrate import MigrationReport
 from index.vectors.protocol import FollowFailure, FollowReport
@@ -295,6 +297,23 @@ class Telemetry:
         self.metrics.vector_failures.inc()
         self._log.warning(
             "vectors", index=report.index, problem=report.problem, again_in=report.wait
+        )
+
+    def stepped(self, report: Step | StepFailure) -> None:
+        """Count and log a step of a follower on another host."""
+        if isinstance(report, StepFailure):
+            self.metrics.follower_steps.labels("failed").inc()
+            self._log.warning("does not follow", problem=report.problem, again_in=report.wait)
+            return
+        self.metrics.follower_steps.labels(report.kind).inc()
+        self.metrics.follower_bytes.labels(report.kind).inc(report.bytes)
+        self._log.info(
+            "followed",
+            kind=report.kind,
+            generation=report.generation,
+            bytes=report.bytes,
+            seconds=round(report.seconds, 4),
+            why=report.why or None,
         )
 
     def _analyses(self, report: AnalysesReport) -> None:

@@ -4,7 +4,9 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from index.admission import DocumentOutcome, Plan, document_id, observed_at
+from index.store import meta
 from index.store.documents import Withdrawn
+from index.store.generations import TIDIED_EVERY
 from index.store.rows import int32_blob
 from index.types import Int32Array, Millis, Rejected, Upsert, to_millis
 from index.view import ChangeKind
@@ -12,7 +14,9 @@ from index.view import ChangeKind
 KEPT_MILLIS = 90 * 24 * 3600 * 1000
 """Changes are kept for 90 days behind the newest one."""
 
-_PRUNED_EVERY = 64  # generations: often enough to stay small, too seldom to cost anything
+FORGOTTEN = "changes_forgotten"
+"""In ``meta``: up to which generation changes observed before which moment were dropped."""
+
 
 _KINDS = {
     DocumentOutcome.INSERTED: ChangeKind.INSERT,
@@ -81,8 +85,20 @@ def _write(
     connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]], generation: int
 ) -> None:
     connection.executemany("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-    if rows and generation % _PRUNED_EVERY == 0:
+    if rows and generation % TIDIED_EVERY == 0:
+        newest = connection.execute("SELECT max(observed_at) FROM changes").fetchone()[0]
+        meta.put(connection, FORGOTTEN, f"{generation} {newest - KEPT_MILLIS}")
+        forget(connection)
+
+
+def forget(connection: sqlite3.Connection, schema: str = "main") -> None:
+    """Drop old changes, as the ``meta`` of a schema says: who copies them drops the same."""
+    row = connection.execute(
+        f"SELECT value FROM {schema}.meta WHERE name = ?", (FORGOTTEN,)
+    ).fetchone()
+    if row is not None:
+        generation, before = map(int, row[0].split(" "))
         connection.execute(
-            "DELETE FROM changes WHERE observed_at < (SELECT max(observed_at) FROM changes) - ?",
-            (KEPT_MILLIS,),
+            "DELETE FROM main.changes WHERE generation <= ? AND observed_at < ?",
+            (generation, before),
         )

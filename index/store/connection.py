@@ -42,6 +42,12 @@ def remove_store(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
+def next_name(path: Path) -> str:
+    """The name of the store file that is to take the place of another."""
+    number = path.stem.partition("-")[2]
+    return f"index-{int(number or 1) + 1}.db"
+
+
 def open_writable(path: Path, *, migrated: Told = lambda _: None) -> sqlite3.Connection:
     """Open (or create) a store for its writer; an older schema is brought to the present one.
 

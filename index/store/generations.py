@@ -20,6 +20,9 @@ from index.types import Int64Array
 KEPT = 10_000
 """Generations whose rows are kept; a follower further behind loads the store anew."""
 
+TIDIED_EVERY = 64
+"""Generations after which what has grown old is forgotten: too seldom to cost anything."""
+
 _COLUMNS = (
     "id, parent, epoch, writer_epoch, committed_at, watermark, newest_arrival, positions, totals,"
     " next_document, next_chunk, next_concept, next_community, retracted, regrouped, sums, format,"
@@ -119,15 +122,35 @@ def prune(connection: sqlite3.Connection, below: int) -> None:
     connection.execute("DELETE FROM generations WHERE id < ?", (below,))
 
 
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A generation's row as it stands. ``retracted``: its slots, as int64 bytes."""
+
+    id: int
+    retracted: bytes
+    checksum: bytes
+    values: tuple[Any, ...]
+
+    def follows(self, parent: bytes) -> bool:
+        """Whether its checksum is the one that it must have after a parent's."""
+        return row_checksum(parent, self.values) == self.checksum
+
+
+def rows(connection: sqlite3.Connection, table: str = "generations") -> list[StoredRow]:
+    """All kept rows, oldest first."""
+    found = connection.execute(f"SELECT {_COLUMNS}, checksum FROM {table} ORDER BY id")
+    at = [name.strip() for name in _COLUMNS.split(",")].index("retracted")
+    return [StoredRow(row[0], row[at], row[-1], row[:-1]) for row in found.fetchall()]
+
+
 def broken_checksums(connection: sqlite3.Connection) -> list[int]:
     """Ids of kept generations whose row does not match its checksum."""
     broken: list[int] = []
     before: bytes | None = None
-    rows = connection.execute(f"SELECT {_COLUMNS}, checksum FROM generations ORDER BY id")
-    for row in rows:
+    for row in rows(connection):
         if before is None:
-            before = b"" if row[0] == 1 else None
-        if before is not None and row_checksum(before, row[:-1]) != row[-1]:
-            broken.append(row[0])
-        before = row[-1]
+            before = b"" if row.id == 1 else None
+        if before is not None and not row.follows(before):
+            broken.append(row.id)
+        before = row.checksum
     return broken

@@ -3,13 +3,13 @@
 import sqlite3
 
 from index.communities.adopt import LineageKind
+from index.store.generations import TIDIED_EVERY
 from index.view import CommunityLineage, LineageRow
 
 KEPT = 1_000_000
 """Events that are kept; older ones are forgotten, with the communities that ended before them."""
 
 _LONGEST = 64  # steps of a line of descent that are followed
-_PRUNED_EVERY = 64  # generations
 
 
 def read(connection: sqlite3.Connection, community: int, limit: int) -> CommunityLineage | None:
@@ -60,7 +60,7 @@ def _line(connection: sqlite3.Connection, community: int, kind: LineageKind) -> 
 
 def prune(connection: sqlite3.Connection, generation: int, kept: int = KEPT) -> None:
     """Forget the oldest events; called once a generation, acts in few of them."""
-    if generation % _PRUNED_EVERY:
+    if generation % TIDIED_EVERY:
         return
     connection.execute(
         "DELETE FROM lineage WHERE rowid <= (SELECT max(rowid) FROM lineage) - ?", (kept,)

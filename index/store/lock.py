@@ -10,6 +10,16 @@ from typing import IO
 from index.errors import StoreError, StoreLockedError
 
 LOCK_NAME = "writer.lock"
+FOLLOWS_NAME = "follows"
+"""Names the writer's address in the directory of a follower, whose store nobody else may write."""
+
+
+def followed(directory: Path) -> str | None:
+    """The address that a directory follows; None for one that is written here."""
+    try:
+        return (directory / FOLLOWS_NAME).read_text("utf-8").strip()
+    except OSError:
+        return None
 
 
 class WriterLock:
@@ -19,8 +29,18 @@ class WriterLock:
         self._path = directory / LOCK_NAME
         self._file: IO[str] | None = None
 
-    def acquire(self) -> None:
-        """Take the lock; raises ``StoreLockedError`` that says who holds it."""
+    def acquire(self, *, follows: bool = False) -> None:
+        """Take the lock; raises ``StoreLockedError`` that says who holds it.
+
+        Only who ``follows`` may take it where the directory is a follower's.
+        """
+        address = followed(self._path.parent)
+        if address is not None and not follows:
+            raise StoreError(
+                f"{self._path.parent} follows {address}: what is written here is lost at its next "
+                "checkpoint. Write there, or make this the writer with `tidegraph promote` once "
+                "the other has ended"
+            )
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             file = self._path.open("a+", encoding="utf-8")

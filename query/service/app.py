@@ -14,6 +14,7 @@ from query.service import (
     operations,
     problems,
     reading,
+    replication,
     standing,
     trends,
 )
@@ -53,7 +54,7 @@ def application() -> FastAPI:
         openapi_url=None,
         lifespan=_lifespan,
     )
-    for module in (ask, documents, lineage, news, trends, standing, operations):
+    for module in (ask, documents, lineage, news, trends, standing, replication, operations):
         app.include_router(module.router)
     problems.install(app)
     reading.install(app)

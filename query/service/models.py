@@ -288,6 +288,19 @@ class GroupingStatusModel(Model):
     seconds: float = Field(description="How long the last full run took")
 
 
+class FollowModel(Model):
+    """How a follower on another host stands to its writer; null where nobody is followed."""
+
+    writer: str = Field(description="The address that is followed")
+    generation: int | None = Field(description="The writer's newest, as far as it is known")
+    behind_generations: int | None = Field(description="Generations that this store is behind")
+    behind_seconds: float | None = Field(
+        description="Everything that the writer had committed so long ago is here"
+    )
+    fetching: bool = Field(description="Whether a whole copy of the store is on its way")
+    problem: str = Field(description="Why it cannot follow now, or nothing")
+
+
 class OperationsModel(Model):
     """How the process and its stream are doing; null where it is not known here."""
 
@@ -312,6 +325,20 @@ class OperationsModel(Model):
     grouping: GroupingStatusModel | None = Field(
         default=None, description="How the communities keep up with the stream"
     )
+    follows: FollowModel | None = Field(
+        default=None, description="How the store follows a writer on another host"
+    )
+
+
+class OriginModel(Model):
+    """Where a store stands, for followers on other hosts."""
+
+    generation: int
+    digest: str = Field(description="Over schema, analyzer and all generations up to this one")
+    schema_version: int
+    fingerprint: str = Field(description="The analyzer that the store was built with, as JSON")
+    committed_at: Moment
+    store_bytes: int
 
 
 class ExpiryModel(Model):

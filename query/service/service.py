@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import uuid4
 
+from index.replica.origin import Origin
 from index.types import Millis
 from index.view import SnapshotSource, View
 from query.changes import Time
@@ -146,7 +147,8 @@ class Service:
     names them, so that a foreign web page cannot reach it by rebinding its own name. ``graphs``
     is best the newsroom's own: what follows from a snapshot is then worked out once. ``standing``
     keeps standing questions, None where there are none; ``check_webhook`` raises
-    ``BadWebhookError`` for an address that may not be posted to.
+    ``BadWebhookError`` for an address that may not be posted to. ``origin`` gives the store to
+    followers on other hosts, None where nobody may have it.
     """
 
     engine: Searcher
@@ -160,6 +162,7 @@ class Service:
     limits: Limits = field(default_factory=Limits)
     graphs: GraphCache = field(default_factory=GraphCache)
     standing: StandingStore | None = None
+    origin: Origin | None = None
     check_webhook: Callable[[str], None] = _no_webhooks
     clock: Callable[[], Millis] = wall_clock
     stopwatch: Callable[[], float] = time.monotonic

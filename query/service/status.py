@@ -42,6 +42,23 @@ class GroupingStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class FollowStatus:
+    """How a follower on another host stands to its writer; ``None`` means not known.
+
+    ``writer`` is its address, ``generation`` the newest that it told of. ``behind_seconds``:
+    everything that it had committed so long ago is here. ``fetching``: a whole copy of the store
+    is on its way. ``problem``: why it cannot follow now ("" while it can).
+    """
+
+    writer: str
+    generation: int | None
+    behind_generations: int | None
+    behind_seconds: float | None
+    fetching: bool
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExpiryStatus:
     """What the window does. ``horizon``: event times before it are outside; None: no window.
 
@@ -83,6 +100,7 @@ class Operations:
     degraded: tuple[str, ...] = ()
     vectors: VectorStatus | None = None
     grouping: GroupingStatus | None = None
+    follows: FollowStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)
