@@ -28,6 +28,7 @@ COMMANDS = [
     "extract",
     "verify",
     "reindex",
+    "promote",
     "warmup",
     "dead-letters",
     "config",
