@@ -124,6 +124,15 @@ OVERVIEW = Dashboard(
                 Query(_own("tidegraph_disk_free_bytes"), "free"),
             ),
         ),
+        Panel(
+            "Followers",
+            "How far those on other hosts are behind their writer.",
+            "short",
+            (
+                Query(_own("tidegraph_follower_behind_seconds"), "{{instance}} seconds"),
+                Query(_own("tidegraph_follower_behind_generations"), "{{instance}} generations"),
+            ),
+        ),
     ),
 )
 
