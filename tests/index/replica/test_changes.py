@@ -52,7 +52,7 @@ def forgetful():
 
 
 @given(events=EVENTS)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_twin_that_follows_now_and_then_is_the_same_row_by_row(events, tmp_path_factory):
     source, target = tmp_path_factory.mktemp("store"), tmp_path_factory.mktemp("twin")
     writer, feed = started(source)

@@ -380,7 +380,7 @@ def test_a_follower_that_is_killed_while_it_pulls_catches_up_and_is_the_same(sou
     chance = random.Random(8)
     words = ["port", "ship", "crane", "oil", "tide", "dock", "crew", "storm"]
     with served(source.directory) as url:
-        for _ in range(3):
+        for _ in range(2):
             command = [sys.executable, "-m", "tests.index.replica.follower", url, str(target)]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
                 assert process.stdout.readline() == "follows\n"
