@@ -13,10 +13,13 @@ from pathlib import Path
 import httpx
 
 from deploy import service_file
+from deploy.assembly.language import chosen_pipelines
 from deploy.configuration import Configuration
+from deploy.errors import UsageError
 from deploy.process import KERNEL_VARIABLE
 from deploy.settings import LOOPBACK, Settings
 from deploy.volume import NETWORK_FILE_SYSTEMS, file_system
+from index.analysis.pipelines import pipelines
 
 GIB = 1 << 30
 OLDEST_PYTHON = (3, 11)
@@ -52,6 +55,7 @@ def examine(configuration: Configuration) -> Iterator[Finding]:
         _packages,
         lambda: _variables(configuration),
         lambda: _tagger(settings),
+        lambda: _pipelines(settings),
         lambda: _package("embedder", settings.embedder),
         _kernels,
         lambda: _data(settings.data),
@@ -122,6 +126,16 @@ def _tagger(settings: Settings) -> Finding:
         f"{settings.tagger} is not installed",
         "run `make setup`, or set tagger",
     )
+
+
+def _pipelines(settings: Settings) -> Finding:
+    """Which languages beside English are read by a pipeline; the others go by rules."""
+    try:
+        chosen = pipelines(dict(chosen_pipelines(settings)))
+    except UsageError as error:
+        return Finding("languages", Level.FAIL, str(error), "install it, or set pipelines")
+    named = [f"{lang} by {one.name} {one.version}" for lang, one in chosen.items()]
+    return Finding("languages", Level.OK, ", ".join([*named, "others by rules"]))
 
 
 def _package(name: str, package: str) -> Finding:

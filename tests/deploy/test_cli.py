@@ -169,3 +169,11 @@ def test_errors_of_every_part_have_their_code() -> None:
 def test_an_error_is_told_on_one_line() -> None:
     assert one_line(StoreError("first\n  second")) == "first second"
     assert one_line(StoreError()) == "StoreError"
+
+
+def test_the_doctor_names_a_pipeline_that_is_not_installed(tmp_path):
+    asked = ["doctor", "--data", str(tmp_path), "--set", "pipelines=de=de_core_news_absent"]
+    told = " ".join(runner.invoke(app, asked).output.split())
+    assert "'de_core_news_absent' is not installed" in told
+    assert "install it, or set pipelines" in told
+    assert "others by rules" in " ".join(runner.invoke(app, asked[:3]).output.split())
