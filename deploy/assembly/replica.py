@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from deploy.errors import UsageError
 from deploy.settings import Settings
+from deploy.volume import check_volume
 from index.analysis.fingerprint import Fingerprint
 from index.errors import StoreError
 from index.replica.errors import OtherAnalyzerError, ReplicaError
@@ -149,7 +150,7 @@ def origin(settings: Settings) -> Iterator[Origin | None]:
 
 
 def check(settings: Settings) -> None:
-    """Raises ``UsageError`` for an address that cannot be followed."""
+    """Raises ``UsageError`` for an address that cannot be followed, or an unfit volume."""
     if not settings.follow:
         return
     try:
@@ -164,3 +165,4 @@ def check(settings: Settings) -> None:
             "follow is the address of the writer's service, such as https://HOST:8321; its key "
             "is the setting follow_key"
         )
+    check_volume(settings.data)

@@ -17,6 +17,7 @@ from tests.deploy.test_operations_pack import COMPOSE, DOCKERFILE, ROOT, is_comm
 EVERYTHING = {
     "image": {"pullSecrets": [{"name": "registry"}]},
     "writer": {"volume": {"storageClassName": "fast"}},
+    "serve": {"volume": {"storageClassName": "fast"}},
     "extract": {"autoscaling": {"enabled": True, "authentication": "kafka"}},
     "monitoring": {"enabled": True},
     "networkPolicy": {"enabled": True, "from": [{"namespaceSelector": {}}]},
@@ -76,10 +77,21 @@ def test_nothing_can_make_two_writers():
         assert name == "news-writer" or container(other)["args"][0] not in {"run", "index"}
 
 
+def test_each_that_answers_follows_the_writer_into_a_volume_of_its_own():
+    made = rendered()
+    serve = made["StatefulSet", "news-serve"]
+    words = container(serve)["args"]
+    (port,) = made["Service", "news-writer"]["spec"]["ports"]
+    assert words[words.index("--follow") + 1] == f"http://news-writer:{port['port']}"
+    (claim,) = serve["spec"]["volumeClaimTemplates"]
+    assert claim["spec"]["accessModes"] == ["ReadWriteOncePod"]
+    assert "TIDEGRAPH_FOLLOW_KEY_FILE" in {one["name"] for one in container(serve)["env"]}
+
+
 @each
 def test_pods_run_commands_with_settings_that_they_take(made, monkeypatch, tmp_path):
     runs = container(made)
-    assert is_command([word for word in runs["args"] if "=" not in word])
+    assert is_command(runs["args"])
     given = [word.split("=")[0] for word in runs["args"] if "=" in word]
     names = [one["name"] for one in runs["env"]]
     assert len(set(names)) == len(names)
@@ -99,7 +111,7 @@ def test_pods_run_commands_with_settings_that_they_take(made, monkeypatch, tmp_p
 def test_analysis_is_set_once_for_all():
     """Where extractors and writer disagreed, the writer would hold every record."""
     given = set(values()["settings"])
-    for name in ("writer", "extract"):
+    for name in ("writer", "extract", "serve"):
         assert not given & set(values()[name]["settings"])
     for name, made in workloads().items():
         variables = {one["name"]: one["value"] for one in container(made)["env"]}

@@ -7,6 +7,7 @@ import psutil
 import pytest
 
 from deploy import runtime
+from deploy.assembly import replica
 from deploy.assembly.streams import Origin
 from deploy.errors import UsageError
 from deploy.settings import Settings
@@ -46,3 +47,9 @@ def test_a_writer_on_a_network_file_system_does_not_begin(mounted):
             told=None,
         )
     assert not data.exists()
+
+
+def test_a_follower_there_does_not_begin_either(mounted):
+    data = mounted("cifs") / "data"
+    with pytest.raises(UsageError, match="a network file system"):
+        replica.check(Settings(data=data, follow="http://writer:8321"))
