@@ -83,7 +83,7 @@ def embedded(
             settings,
             backlog=lambda: status().lag or 0,
             vectors=vectors,
-            spent=telemetry.spent,
+            spent=telemetry.observe,
         )
         stack.callback(engine.close)
         standing = stack.enter_context(standing_questions.kept(settings))
@@ -115,7 +115,7 @@ def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
         if settings.follow:
             analyzer = load_analyzer(settings)
             follows = stack.enter_context(
-                replica.following(settings, analyzer.fingerprint, telemetry.stepped, stop)
+                replica.following(settings, analyzer.fingerprint, telemetry.observe, stop)
             )
             if not follows.first(stop):
                 raise DeployError("stopped before the writer's store had come")
@@ -137,7 +137,7 @@ def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
             settings,
             backlog=lambda: status().lag or 0,
             vectors=vectors,
-            spent=telemetry.spent,
+            spent=telemetry.observe,
         )
         stack.callback(engine.close)
         standing = stack.enter_context(standing_questions.kept(settings))
@@ -273,7 +273,7 @@ def _standing(
         source,
         engine,
         language,
-        observe=telemetry.standing,
+        observe=telemetry.observe,
         failed=lambda said: telemetry.warned("standing questions", said),
     )
 

@@ -65,8 +65,8 @@ def test_what_was_spent_is_kept_for_the_day_and_told(tmp_path):
 
 def test_spending_is_a_metric_by_role():
     telemetry = Telemetry(Metrics())
-    telemetry.spent(Spent(Role.TESTS, "plain", Cost(900, 100, 0.5)))
-    telemetry.spent(Spent(Role.ANSWERS, "plain", Cost(10, 5, None)))
+    telemetry.observe(Spent(Role.TESTS, "plain", Cost(900, 100, 0.5)))
+    telemetry.observe(Spent(Role.ANSWERS, "plain", Cost(10, 5, None)))
     families = text_string_to_metric_families(telemetry.metrics.exposition().decode())
     found = {
         (sample.name, *sorted(sample.labels.values())): sample.value

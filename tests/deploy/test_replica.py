@@ -196,8 +196,8 @@ def test_how_far_behind_is_exported_and_what_was_done_is_counted():
     metrics = Metrics()
     metrics.follow(lambda: status)
     telemetry = Telemetry(metrics)
-    telemetry.stepped(Step("changes", 8, 500, 0.1))
-    telemetry.stepped(StepFailure("away", 1.0))
+    telemetry.observe(Step("changes", 8, 500, 0.1))
+    telemetry.observe(StepFailure("away", 1.0))
     found = metrics.exposition().decode()
     for line in (
         "tidegraph_follower_up 1.0",
