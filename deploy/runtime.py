@@ -4,12 +4,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
 
 from fastapi import FastAPI
 
-from deploy import service_file, watching
-from deploy.assembly import feeds, outbox, replica, writing
+from deploy import service_file, threads, watching
+from deploy.assembly import outbox, replica, writing
 from deploy.assembly import serving as answering
 from deploy.assembly import standing as standing_questions
 from deploy.assembly import vectors as vector_index
@@ -25,40 +24,18 @@ from deploy.settings import Settings
 from deploy.telemetry.metrics import Metrics
 from deploy.telemetry.observe import Telemetry
 from index.report import GenerationReport
-from index.store.follower import Follower
 from index.view import SnapshotSource
-from query.graph import GraphCache
 from query.language import Language
 from query.search import Engine
 from query.service.server import ServerThread
 from query.standing.store import StandingStore
 from stream.consumer import BatchReport
 
-FOLLOW_EVERY = 0.2
-"""Seconds between two looks of a follower at the store."""
-
-
-@dataclass(slots=True)
-class Running:
-    """A process that serves: where, and what may end it. ``wait`` belongs to the main thread."""
-
-    url: str
-    stop: threading.Event
-    failures: list[BaseException] = field(default_factory=list)
-    ingestion: Ingestion | None = None
-
-    def wait(self) -> None:
-        """Wait until it is to stop; raises what ended a thread of its own."""
-        while not self.stop.wait(3600):
-            continue
-        if self.failures:
-            raise self.failures[0]
-
 
 @contextmanager
 def embedded(
     settings: Settings, origin: Origin, stop: threading.Event, *, polls: bool = False
-) -> Iterator[Running]:
+) -> Iterator[threads.Running]:
     """Everything in one process, feeds too; on leaving, what was read is committed."""
     telemetry, rates = _telemetry(), Rates()
     with ExitStack() as stack:
@@ -95,19 +72,19 @@ def embedded(
         stack.enter_context(
             _standing(settings, standing, ingestion.writer, engine, ingestion.analyzer, telemetry)
         )
-        running = Running(url, stop, ingestion=ingestion)
+        running = threads.Running(url, stop, ingestion=ingestion)
         stack.enter_context(outbox.publishing(settings, telemetry.observe))
-        stack.enter_context(_marking(settings, origin, ingestion, telemetry))
+        stack.enter_context(threads.marking(settings, origin, ingestion, telemetry))
         stack.enter_context(_watched(settings, ingestion, telemetry))
-        stack.enter_context(_preparing(running, ingestion, fresh, engine.graphs, telemetry))
-        stack.enter_context(_consuming(running, ingestion, telemetry))
+        stack.enter_context(threads.preparing(running, ingestion, fresh, engine.graphs, telemetry))
+        stack.enter_context(threads.consuming(running, ingestion, telemetry))
         if polls:
-            stack.enter_context(_polling(running, settings, telemetry))
+            stack.enter_context(threads.polling(running, settings, telemetry))
         yield running
 
 
 @contextmanager
-def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
+def serving(settings: Settings, stop: threading.Event) -> Iterator[threads.Running]:
     """The service over a store that another process writes, here or on the host it follows."""
     telemetry = _telemetry()
     with ExitStack() as stack:
@@ -147,11 +124,11 @@ def serving(settings: Settings, stop: threading.Event) -> Iterator[Running]:
         )
         url = stack.enter_context(_served(settings, app, role))
         stack.enter_context(_standing(settings, standing, follower, engine, analyzer, telemetry))
-        running = Running(url, stop)
+        running = threads.Running(url, stop)
         if follows is not None:
             work = follows.run
-            stack.enter_context(_thread("replica", lambda: work(stop), running, telemetry))
-        stack.enter_context(_following(running, follower, engine.graphs, telemetry))
+            stack.enter_context(threads.working("replica", lambda: work(stop), running, telemetry))
+        stack.enter_context(threads.following(running, follower, engine.graphs, telemetry))
         yield running
 
 
@@ -170,7 +147,7 @@ def index(
     with (
         writing.ingestion(settings, origin, progress.observe, told) as ingestion,
         outbox.publishing(settings, telemetry.observe),
-        _marking(settings, origin, ingestion, telemetry),
+        threads.marking(settings, origin, ingestion, telemetry),
         _watched(settings, ingestion, telemetry),
         vector_index.kept(settings, ingestion.writer.latest, telemetry.observe) as vectors,
     ):
@@ -278,113 +255,7 @@ def _standing(
     )
 
 
-@contextmanager
-def _consuming(running: Running, ingestion: Ingestion, telemetry: Telemetry) -> Iterator[None]:
-    """Run the consumer in a thread of its own; its failure stops the process."""
-
-    def work() -> None:
-        stop = running.stop
-        patiently(lambda: ingestion.consumer.run(stop), stop, telemetry.waits_for_embedder)
-
-    with _thread("consumer", work, running, telemetry):
-        yield
-
-
 def _watched(
     settings: Settings, ingestion: Ingestion, telemetry: Telemetry
 ) -> AbstractContextManager[None]:
     return watching.watched(settings, lambda: ingestion.consumer.status().activity, telemetry)
-
-
-@contextmanager
-def _marking(
-    settings: Settings, origin: Origin, ingestion: Ingestion, telemetry: Telemetry
-) -> Iterator[None]:
-    """Commit positions for those who show the lag; what goes wrong there is told, never fatal."""
-    if not (settings.kafka and settings.kafka_group) or origin.file is not None:
-        yield
-        return
-    from deploy.assembly import kafka  # noqa: PLC0415  loads the client
-
-    def work() -> None:
-        kafka.mark(settings, lambda: ingestion.writer.latest().head.positions, stop, failed)
-
-    def failed(problem: str) -> None:
-        telemetry.warned("lag marks", problem)
-
-    stop = threading.Event()
-    thread = threading.Thread(target=work, name="lag marks")
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-
-
-@contextmanager
-def _polling(running: Running, settings: Settings, telemetry: Telemetry) -> Iterator[None]:
-    """Poll the feeds in a thread of its own; a feed that fails is tried again, never fatal."""
-
-    def work() -> None:
-        feeds.poll(settings, running.stop, telemetry.observe)
-
-    with _thread("feeds", work, running, telemetry):
-        yield
-
-
-@contextmanager
-def _preparing(
-    running: Running,
-    ingestion: Ingestion,
-    fresh: threading.Event,
-    graphs: GraphCache,
-    telemetry: Telemetry,
-) -> Iterator[None]:
-    """Make new snapshots ready while some ask: at once, when ``fresh`` says that there is one."""
-
-    def work() -> None:
-        while not running.stop.is_set():
-            if fresh.wait(FOLLOW_EVERY):
-                fresh.clear()
-                graphs.prepare(ingestion.writer.latest())
-
-    with _thread("graphs", work, running, telemetry):
-        yield
-
-
-@contextmanager
-def _following(
-    running: Running, follower: Follower, graphs: GraphCache, telemetry: Telemetry
-) -> Iterator[None]:
-    """Keep a follower's newest snapshot at hand and ready, so that no question waits for it."""
-
-    def work() -> None:
-        while not running.stop.wait(FOLLOW_EVERY):
-            follower.refresh()
-            graphs.prepare(follower.latest())
-
-    with _thread("follower", work, running, telemetry):
-        yield
-
-
-@contextmanager
-def _thread(
-    name: str, work: Callable[[], None], running: Running, telemetry: Telemetry
-) -> Iterator[None]:
-    def guarded() -> None:
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001  told to the main thread, which raises it
-            if not isinstance(error, DeployError):
-                telemetry.failed(name, error)
-            running.failures.append(error)
-            running.stop.set()
-
-    thread = threading.Thread(target=guarded, name=name)
-    thread.start()
-    try:
-        yield
-    finally:
-        running.stop.set()
-        thread.join()

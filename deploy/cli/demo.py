@@ -10,8 +10,8 @@ from deploy.cli.options import Config, Data, Port, Sets
 if typing.TYPE_CHECKING:
     from rich.console import Console
 
-    from deploy.runtime import Running
     from deploy.settings import Settings
+    from deploy.threads import Running
 
 RATE_SHOWN = 20.0
 """Messages a second on a terminal, where somebody watches the page fill."""

@@ -17,8 +17,8 @@ import orjson
 
 from deploy.assembly import streams
 from deploy.errors import DeployError
-from deploy.runtime import Running
 from deploy.settings import Settings
+from deploy.threads import Running
 from index.types import Record
 from stream.files import FileSource
 from stream.produce import Pace, produce
