@@ -19,6 +19,8 @@ from tests.faults.worker import POINTS, SIDES
 
 TOPIC, DEAD = "news", "dead"
 EACH_ROUND = 12
+PATIENCE = 900
+"""Seconds that a process may take, also where it is given what others leave of the machine."""
 _WORDS = [
     *("harbour", "ferry", "strike", "council", "budget", "minister", "river", "flood", "copper"),
     *("mine", "export", "tariff", "court", "verdict", "bridge", "school", "hospital", "vaccine"),
@@ -61,13 +63,28 @@ def _phrase(source, words):
     return " ".join(source.sample(_WORDS, words))
 
 
-def run(work, kills, seed, *, points=POINTS, sides=SIDES, guard="guarded", told=lambda _: None):
-    """Kill so often, each time with some more of the stream published; then compare."""
+def run(
+    work,
+    kills,
+    seed,
+    *,
+    points=POINTS,
+    sides=SIDES,
+    guard="guarded",
+    told=lambda _: None,
+    enough=lambda: False,
+):
+    """Kill so often, each time with some more of the stream published; then compare.
+
+    Where it is ``enough`` before that, what was done until then is compared.
+    """
     source, outcome = random.Random(seed), Outcome()
     stream = messages(EACH_ROUND * kills, source)
     hurt, clean = work / "hurt", work / "clean"
     hurt.mkdir(parents=True)
     for number in range(kills):
+        if enough():
+            break
         _publish(hurt, stream[number * EACH_ROUND : (number + 1) * EACH_ROUND])
         point, side = source.choice(points), source.choice(sides)
         count = source.randrange(800) if point == "random" else source.randint(1, 3)
@@ -102,7 +119,7 @@ def _process(directory, point, side, count, guard):
             [*worker, *arguments],
             stdout=subprocess.DEVNULL,
             stderr=said,
-            timeout=300,
+            timeout=PATIENCE,
             check=False,
         )
     return done.returncode

@@ -87,7 +87,7 @@ class Stream:
 
     def __init__(self, seed):
         self._dice = random.Random(seed)
-        self._texts = documents(REUTERS)
+        self.texts = documents(REUTERS)
         self._made = 0
         self._recent = []
 
@@ -109,7 +109,7 @@ class Stream:
             body = json.loads(before.value)
             body["text"] += f" Corrected at {datetime.now(UTC).isoformat()}."
             return self._kept(before.key.decode(), body)
-        text = self._texts[self._made % len(self._texts)]
+        text = self.texts[self._made % len(self.texts)]
         self._made += 1
         key = f"s{self._made}"
         body = {"id": key, "title": text.get("title", ""), "text": text["text"]}
@@ -131,7 +131,7 @@ class Soak:
     def __init__(self, work, window, seed):
         self._work = work
         self._producer = LogProducer(work / "log.db")
-        self._stream = Stream(seed)
+        self.stream = Stream(seed)
         self._process, self._client = self._started(window)
         self._family = psutil.Process(self._process.pid)
 
@@ -149,7 +149,7 @@ class Soak:
 
     def calibrate(self):
         """Half of the documents a second that it takes when they come all at once."""
-        self._producer.publish(TOPIC, self._stream.take(CALIBRATION))
+        self._producer.publish(TOPIC, self.stream.take(CALIBRATION))
         started = time.monotonic()
         while self.status()["lag"]:
             time.sleep(0.2)
@@ -162,7 +162,7 @@ class Soak:
         while (now := time.monotonic() - started) < seconds:
             due = int(now * rate)
             if due > sent:
-                at = self._producer.publish(TOPIC, self._stream.take(due - sent))
+                at = self._producer.publish(TOPIC, self.stream.take(due - sent))
                 waiting.append((at[-1].offset, now))
                 sent = due
             if now - looked >= _LOOK:
@@ -212,6 +212,8 @@ def main():
         soak = Soak(Path(work), max(10, round(seconds * WARM_UP / 2)), chosen.seed)
         with closing(soak):
             rate = chosen.rate or soak.calibrate()
+            # All words have come by the end of the warm-up: what is known of them is never let go.
+            del soak.stream.texts[max(100, int(rate * WARM_UP * seconds)) :]
             say(f"{rate:.1f} documents a second for {chosen.minutes:g} minutes")
             samples, freshness = soak.run(seconds, rate, _progress(seconds))
             code, broken = soak.end()
