@@ -15,7 +15,7 @@ from index.errors import StoreError
 from index.replica.errors import OtherAnalyzerError, ReplicaError
 from index.replica.origin import Origin
 from index.replica.remote import Remote
-from index.replica.replica import Replica, Step
+from index.replica.replica import Fetching, Replica, Step
 from index.types import Millis
 from index.vectors.breaker import Breaker
 from query.service.status import FollowStatus
@@ -32,7 +32,7 @@ class StepFailure:
     wait: float
 
 
-Observe = Callable[[Step | StepFailure], None]
+Observe = Callable[[Step | StepFailure | Fetching], None]
 
 
 class Following:
@@ -114,7 +114,7 @@ class Following:
 
     def _step(self) -> None:
         asked = self._clock()
-        step = self._replica.step(self._remote, self._fingerprint)
+        step = self._replica.step(self._remote, self._fingerprint, self._observe)
         self._breaker.succeeded()
         if step.kind != "checkpoint":  # a copy may have been made a while ago
             self._level_at = asked

@@ -78,6 +78,7 @@ def status(out: Console, body: Mapping[str, Any], where: str) -> None:
         ("newest arrival", plain(body.get("newest_arrival") or "none")),
         ("window", _window(body.get("expiry") or {})),
         ("vectors", _vectors(body.get("operations", {}).get("vectors"))),
+        *_follows(body.get("operations", {}).get("follows")),
         ("told by", plain(where)),
     ]
     for name, value in rows:
@@ -104,6 +105,19 @@ def _vectors(state: Mapping[str, Any] | None) -> str:
         return f"{state['index']}, nothing there yet"
     points = "" if state["points"] is None else f", {state['points']:,} points"
     return f"{state['index']}, {state['lag']} generations behind{points}"
+
+
+def _follows(state: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """How a follower stands to its writer; no row where nobody is followed."""
+    if state is None:
+        return []
+    behind = "not known" if state["behind_seconds"] is None else f"{state['behind_seconds']:.1f} s"
+    text = f"{plain(state['writer'])}, behind {behind}"
+    if state["behind_generations"]:
+        text += f" and {state['behind_generations']:,} generations"
+    if state["fetching"]:
+        text += "; a whole copy is on its way"
+    return [("follows", text + (f"; {plain(state['problem'])}" if state["problem"] else ""))]
 
 
 def _levels(values: Mapping[str, float], form: str) -> str:

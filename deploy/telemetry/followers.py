@@ -2,7 +2,7 @@
 
 from deploy.assembly.replica import StepFailure
 from deploy.telemetry.sink import Sink, Takes
-from index.replica.replica import Step
+from index.replica.replica import Fetching, Step
 from index.vectors.protocol import FollowFailure, FollowReport
 
 
@@ -43,6 +43,10 @@ def _stepped(sink: Sink, report: Step) -> None:
     )
 
 
+def _fetching(sink: Sink, report: Fetching) -> None:
+    sink.journal.info("fetches the store", bytes=report.bytes, why=report.why)
+
+
 def _step_failed(sink: Sink, report: StepFailure) -> None:
     sink.metrics.follower_steps.labels("failed").inc()
     sink.journal.warning("does not follow", problem=report.problem, again_in=report.wait)
@@ -53,4 +57,5 @@ TAKES: Takes = {
     FollowFailure: _index_failed,
     Step: _stepped,
     StepFailure: _step_failed,
+    Fetching: _fetching,
 }

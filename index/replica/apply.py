@@ -19,8 +19,8 @@ from index.counts.delta import chunk_delta
 from index.replica.changes import FLOORS, TIDIED_FLOORS, table_of
 from index.replica.errors import CheckpointNeededError
 from index.store import changes, generations, meta
-from index.store.connection import open_writable, transaction, translated
-from index.store.generations import Generation
+from index.store.connection import give_back, open_writable, transaction, translated
+from index.store.generations import TIDIED_EVERY, Generation
 from index.store.rows import int32_array, int64_array
 
 _BLOCK = 2_000  # chunks whose pairs are counted at once
@@ -80,6 +80,8 @@ def _apply(connection: sqlite3.Connection) -> Generation:
         for table in ("documents", "chunks")
     ]
     after = generations.latest(connection)
+    if after.head.generation // TIDIED_EVERY > before.head.generation // TIDIED_EVERY:
+        give_back(connection)
     _check_totals(before, after, gone, came)
     if sums != after.sums:
         raise CheckpointNeededError(

@@ -1,19 +1,17 @@
 """What a store gives to its twins on other hosts: where it stands, what changed, a whole copy."""
 
 import hashlib
-import os
 import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import BinaryIO
-
-import psutil
 
 from index.errors import StoreError
 from index.replica.changes import write_changes
@@ -27,9 +25,10 @@ from index.store.connection import (
     translated,
 )
 from index.store.copy import copy_database
+from index.store.lock import WriterLock
 from index.types import Millis
 
-WORK_NAME = "replication"
+WORK_PREFIX = "replication-"
 KEPT_SECONDS = 3600.0
 """How long a checkpoint is kept after it was last asked for: a transfer may be taken up again."""
 
@@ -81,8 +80,7 @@ class Origin:
     def __init__(self, directory: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._directory = directory
         self._clock = clock
-        self._work = directory / f"{WORK_NAME}-{os.getpid()}"
-        self._numbers = count()
+        self._work = _WorkFolder(directory)
         self._lock = threading.Lock()
         self._kept: Checkpoint | None = None
         self._asked = 0.0
@@ -110,7 +108,7 @@ class Origin:
         """
         self._sweep()
         store = store_path(self._directory)
-        path = self._new_file()
+        path = self._work.new_file()
         try:
             given = write_changes(store, since, path, largest=_largest(store))
             if given is None:
@@ -146,7 +144,7 @@ class Origin:
         making = self._making
         if making is not None:
             making.join()
-        shutil.rmtree(self._work, ignore_errors=True)
+        self._work.close()
 
     def _serves(self, kept: Checkpoint, above: int) -> bool:
         """Whether a copy is new enough, and changes lead on from it."""
@@ -168,7 +166,7 @@ class Origin:
 
     def _copied(self) -> Checkpoint:
         store = store_path(self._directory)
-        path = self._new_file()
+        path = self._work.new_file()
         try:
             with translated(store):
                 _check_room(self._directory, _SPARE * store.stat().st_size)
@@ -183,15 +181,6 @@ class Origin:
             path.unlink(missing_ok=True)
             raise
 
-    def _new_file(self) -> Path:
-        """A name that is not taken, in a folder that is there and holds no dead process's files."""
-        if not self._work.exists():
-            for folder in self._directory.glob(f"{WORK_NAME}-*"):
-                if not _alive(folder.name):
-                    shutil.rmtree(folder, ignore_errors=True)
-            self._work.mkdir(exist_ok=True)
-        return self._work / f"{next(self._numbers)}.db"
-
     def _sweep(self) -> None:
         with self._lock:
             if self._kept is not None and self._clock() - self._asked > KEPT_SECONDS:
@@ -201,6 +190,45 @@ class Origin:
         if self._kept is not None:
             self._kept.path.unlink(missing_ok=True)
             self._kept = None
+
+
+class _WorkFolder:
+    """A folder of one process in a data directory, made when the first file is wanted.
+
+    Its lock dies with the process; folders that nobody holds are removed when a new one is made.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._numbers = count()
+        self._guard = threading.Lock()
+        self._folder: Path | None = None
+        self._lock: WriterLock | None = None
+
+    def new_file(self) -> Path:
+        """A path where no file is yet. Raises ``StoreError``."""
+        with self._guard:
+            if self._folder is None:
+                self._remove_abandoned()
+                with translated(self._directory):
+                    self._folder = Path(mkdtemp(prefix=WORK_PREFIX, dir=self._directory))
+                self._lock = WriterLock(self._folder)
+                self._lock.acquire()
+            return self._folder / f"{next(self._numbers)}.db"
+
+    def _remove_abandoned(self) -> None:
+        for folder in self._directory.glob(f"{WORK_PREFIX}*"):
+            lock = WriterLock(folder)
+            with suppress(StoreError):  # somebody's, who lives
+                lock.acquire()
+                shutil.rmtree(folder, ignore_errors=True)
+                lock.release()
+
+    def close(self) -> None:
+        """Remove the folder with all files."""
+        if self._folder is not None and self._lock is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._lock.release()
 
 
 def _newest_mark(connection: sqlite3.Connection) -> Mark:
@@ -222,8 +250,3 @@ def _largest(store: Path) -> int:
     """Bytes up to which changes are cheaper to take than the whole store."""
     with translated(store):
         return max(LEAST_LIMIT, store.stat().st_size // 4)
-
-
-def _alive(name: str) -> bool:
-    number = name.rpartition("-")[2]
-    return number.isdecimal() and psutil.pid_exists(int(number)) and int(number) != os.getpid()

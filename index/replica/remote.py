@@ -47,6 +47,7 @@ class RemoteState:
     mark: Mark
     schema: int
     fingerprint: str
+    store_bytes: int
 
 
 class Remote:
@@ -86,7 +87,12 @@ class Remote:
         try:
             told = httpx.Response(_OK, content=body).json()
             mark = Mark(int(told["generation"]), str(told["digest"]))
-            return RemoteState(mark, int(told["schema_version"]), str(told["fingerprint"]))
+            return RemoteState(
+                mark,
+                int(told["schema_version"]),
+                str(told["fingerprint"]),
+                int(told["store_bytes"]),
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise ReplicaError(f"{self.url} does not say where it stands: {error!r}") from error
 

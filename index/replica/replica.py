@@ -17,7 +17,7 @@ from index.errors import StoreError
 from index.replica.apply import apply
 from index.replica.errors import CheckpointNeededError, OtherAnalyzerError, ReplicaError
 from index.replica.mark import Mark, mark_of, newest
-from index.replica.remote import Remote
+from index.replica.remote import Remote, RemoteState
 from index.store import meta
 from index.store.connection import (
     SCHEMA_VERSION,
@@ -51,6 +51,14 @@ class Step:
     bytes: int = 0
     seconds: float = 0.0
     why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """A whole copy of about so many bytes is about to come; ``why`` it is necessary."""
+
+    bytes: int
+    why: str
 
 
 class Replica:
@@ -109,8 +117,13 @@ class Replica:
         with closing(open_readonly(path)) as connection, translated(path):
             return meta.stored_fingerprint(connection) == fingerprint
 
-    def step(self, remote: Remote, fingerprint: Fingerprint) -> Step:
-        """One step towards the writer's newest generation.
+    def step(
+        self,
+        remote: Remote,
+        fingerprint: Fingerprint,
+        told: Callable[[Fetching], None] = lambda _: None,
+    ) -> Step:
+        """One step towards the writer's newest generation; ``told`` before a whole copy is fetched.
 
         Raises ``ReplicaError`` (``OtherAnalyzerError`` where the writer's store is none for this
         ``fingerprint`` and release) or ``StoreError``; the store is then as it was.
@@ -126,6 +139,8 @@ class Replica:
         why = self._wanted or "there is no store yet"
         self.fetching = True
         try:
+            state = self._checked(remote, fingerprint)
+            told(Fetching(state.store_bytes, why))
             self._fetch(remote, -1 if mark is None else mark.generation, fingerprint)
         finally:
             self.fetching = False
@@ -154,13 +169,23 @@ class Replica:
             path.unlink(missing_ok=True)
         return Step("changes", after.head.generation, size, self._clock() - started)
 
-    def _fetch(self, remote: Remote, above: int, fingerprint: Fingerprint) -> None:
-        """Fetch a whole copy and put it in force."""
+    def _checked(self, remote: Remote, fingerprint: Fingerprint) -> RemoteState:
+        """Where the writer stands, once what it has is found to be answerable here."""
         state = remote.state()
         self.newest = state.mark.generation
         _check_state(state.schema, state.fingerprint, fingerprint)
+        return state
+
+    def _fetch(self, remote: Remote, above: int, fingerprint: Fingerprint) -> None:
+        """Fetch a whole copy and put it in force."""
         self.received = 0
         path = self._directory / INCOMING_NAME
+        for suffix in (
+            "-journal",
+            "-wal",
+            "-shm",
+        ):  # of one that was killed here: they are not this copy's
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
         remote.checkpoint(above, path, self._told)
         with translated(path):
             self._install(path, fingerprint)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request, Response
 
+from index.snapshot import Head
 from index.view import View
 from query.service.problems import Problem
 from query.service.service import Service
@@ -49,7 +50,8 @@ ServiceGiven = Annotated[Service, Depends(_service_of)]
 class Reader:
     """Pins views for one request and tags its response by generation.
 
-    The tag also names the start of the process: another store may count the same generations.
+    The tag also names the moment of its commit and the start of the process: another store, also
+    one that takes the place of this one, may count the same generations.
     """
 
     def __init__(self, request: Request, response: Response, service: ServiceGiven) -> None:
@@ -65,21 +67,22 @@ class Reader:
             NotModified: the client named the tag of the newest generation.
         """
         if tagged:
-            self._unless_known(self._service.source.latest().generation)
+            self._unless_known(self._service.source.latest().head)
         with self._service.source.pin() as view:
             if tagged:
-                self._response.headers["ETag"] = self._tag(view.snapshot.generation)
+                self._response.headers["ETag"] = self._tag(view.snapshot.head)
             self._response.headers["Cache-Control"] = "private, no-cache"
             yield view
 
-    def _unless_known(self, generation: int) -> None:
-        tag = self._tag(generation)
+    def _unless_known(self, head: Head) -> None:
+        tag = self._tag(head)
         known = self._request.headers.get("if-none-match", "")
         if tag in {part.strip() for part in known.split(",")}:
             raise NotModified(tag)
 
-    def _tag(self, generation: int) -> str:
-        return f'W/"{generation}-{self._request.app.state.boot}"'
+    def _tag(self, head: Head) -> str:
+        boot = self._request.app.state.boot
+        return f'W/"{head.generation}-{head.committed_at:x}-{boot}"'
 
 
 ReaderGiven = Annotated[Reader, Depends()]

@@ -145,3 +145,20 @@ def test_news_tell_first_source_others_and_withdrawals(out: Console) -> None:
 def test_checks_name_what_failed(out: Console) -> None:
     show.checks(out, [("counts", True, "5 = 5"), ("forms", False, "differ")])
     assert shown(out).splitlines() == ["ok    counts  5 = 5", "FAIL  forms   differ"]
+
+
+def test_a_follower_tells_how_far_it_is_behind() -> None:
+    state = {
+        "writer": "http://writer:8321",
+        "behind_generations": 1_200,
+        "behind_seconds": 61.24,
+        "fetching": True,
+        "problem": "http://writer:8321 cannot be read",
+    }
+    ((name, text),) = show._follows(state)
+    assert name == "follows"
+    assert text == (
+        "http://writer:8321, behind 61.2 s and 1,200 generations; a whole copy is on its way; "
+        "http://writer:8321 cannot be read"
+    )
+    assert show._follows(None) == []

@@ -177,6 +177,7 @@ def told(source, **other):
         "digest": state.mark.digest,
         "schema_version": SCHEMA_VERSION,
         "fingerprint": FINGERPRINT.to_json(),
+        "store_bytes": state.store_bytes,
     }
     text = json.dumps(body | other).encode()
     return 200, {"Content-Length": str(len(text))}, text
@@ -365,8 +366,10 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(source, target)
         step()
         shutil.copy(store_path(target), target / "index-2.db")
         (target / "incoming-changes.db").write_bytes(b"half")
-    dead = source.directory / "replication-999999999"
+        (target / "incoming.db-wal").write_bytes(b"of another copy")
+    dead = source.directory / "replication-x"
     dead.mkdir()
+    (dead / "0.db").write_bytes(b"half")
     with served(source.directory) as url, follower(target, url) as step:
         source.write(("d", "more"))
         assert step().kind == "changes"
@@ -401,3 +404,24 @@ def test_a_follower_that_is_killed_while_it_pulls_catches_up_and_is_the_same(sou
                 pass
     assert rows(target) == rows(source.directory)
     assert verify(target).ok
+
+
+@pytest.mark.parametrize("mode", ["WAL", "DELETE"])
+def test_what_was_left_of_another_copy_is_no_part_of_the_next(mode, source, target, tmp_path):
+    """A process that was killed as it took a copy leaves SQLite's log or journal of it."""
+    copied(source.directory, tmp_path / "old")
+    target.mkdir()
+    with closing(sqlite3.connect(tmp_path / "old" / "index.db", isolation_level=None)) as old:
+        old.execute(f"PRAGMA journal_mode = {mode}")
+        old.execute("PRAGMA cache_size = 1")
+        old.execute("BEGIN")
+        old.execute("DELETE FROM documents")
+        old.execute("UPDATE generations SET checksum = zeroblob(9999)")
+        old.execute("COMMIT" if mode == "WAL" else "SELECT 1")
+        left = list((tmp_path / "old").glob("index.db-*"))
+        assert left
+        for path in left:
+            shutil.copy(path, target / path.name.replace("index", "incoming"))
+    with served(source.directory) as url, follower(target, url) as step:
+        step()
+    assert rows(target) == rows(source.directory)
