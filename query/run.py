@@ -1,7 +1,7 @@
 """One search over one pinned view."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -213,7 +213,10 @@ class Run:
     def _grouped(self, ranking: Ranking) -> Groups:
         if self.question.mode is not Mode.LAZY:
             return Groups((), {}, {}, {}, {}, ())
-        return group(self.graph, ranking.rows, self.settings.lazy)
+        # Communities are those of a fixed number of chunks: where it grew with the budget, their
+        # order would too, and a larger budget would not test a superset.
+        grouped = group(self.graph, ranking.rows[: self.settings.candidates], self.settings.lazy)
+        return replace(grouped, ranked=self.graph.snapshot.slots[ranking.rows].tolist())
 
     def _look_at_top(self) -> None:
         """A baseline: no relevance test is spent; its top is quoted, whatever it is."""

@@ -137,7 +137,8 @@ class SearchSettings:
     """All of a search.
 
     Attributes:
-        candidates: Chunks ranked for a subquery, at least; three times the budget if that is more.
+        candidates: Chunks of a subquery whose communities are walked over, whatever the budget;
+            three times the budget are ranked if that is more, and read at level -1.
         ranking: Documents of the final ranking that an answer lists, at least.
         longest_context: Tokens of text that a baseline may answer from. Announced for vector
             search: 8,000, which is the default of a question, and 64,000.
@@ -147,7 +148,7 @@ class SearchSettings:
     lazy: LazySettings = field(default_factory=LazySettings)
     rank: RankSettings = field(default_factory=RankSettings)
     claims: ClaimSettings = field(default_factory=ClaimSettings)
-    candidates: int = 300
+    candidates: int = 600
     ranking: int = 20
     deadline: float = 100.0
     largest_budget: int = 10_000

@@ -2,6 +2,8 @@
 
 from contextlib import closing
 from dataclasses import replace
+from itertools import pairwise
+from random import Random
 
 import pytest
 
@@ -13,10 +15,10 @@ from query.errors import (
     QuestionTooLongError,
 )
 from query.search import Engine
-from query.settings import SearchSettings
+from query.settings import LazySettings, SearchSettings
 from query.types import EventKind, Filters, Mode, Outcome, Question, Stopped
-from tests.query.memory import MemorySource
-from tests.query.small import DAY, LANGUAGE, STORIES, document, stories
+from tests.query.memory import MemorySource, MemoryView
+from tests.query.small import DAY, DIMENSIONS, LANGUAGE, STORIES, document, stories
 
 ASKED = "What wages did the dockers accept after the strike?"
 
@@ -155,6 +157,29 @@ def test_a_larger_budget_tests_a_superset():
     ask(budget=3, assessor=small)
     ask(budget=6, assessor=large)
     assert set(small.seen) <= set(large.seen)
+
+
+def scattered(seed):
+    """Documents over sixteen communities of one word each; a document names two of them."""
+    random = Random(seed)
+    words = [f"harbour{letter}" for letter in "abcdefghijklmnop"]
+    texts = (
+        f"The strike of {' and '.join(random.sample(words, 2))} on day {n}." for n in range(90)
+    )
+    view = MemoryView([document(f"n{n}", "", text) for n, text in enumerate(texts)], DIMENSIONS)
+    return view.grouped({number: (0, 0, [word]) for number, word in enumerate(words, 1)})
+
+
+def test_a_larger_budget_tests_a_superset_though_it_ranks_more_chunks():
+    lazy = replace(LazySettings(), root_k=0)
+    settings = replace(SearchSettings(), lazy=lazy, candidates=10)
+    seen = []
+    for budget in (4, 8, 20, 40):
+        assessor = Scripted("day 1")
+        asked = {"view": scattered(11), "assessor": assessor, "settings": settings}
+        ask("the strike of harboura", budget=budget, **asked)
+        seen.append(set(assessor.seen))
+    assert all(small <= large for small, large in pairwise(seen))
 
 
 @pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.VECTOR, Mode.BM25])
