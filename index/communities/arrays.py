@@ -1,5 +1,6 @@
 """Making, growing and filling the arrays of the dynamic hierarchy."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -7,42 +8,39 @@ import numpy as np
 from index.communities.epoch import Epoch, log_table
 from index.communities.hierarchy import Hierarchy
 from index.communities.kernels import bonds
-from index.communities.kernels.state import BONDS, CHAIN, COUNTERS, DEPTH, FREE, LOST, SPARE, State
+from index.communities.kernels.state import (
+    BONDED,
+    BONDS,
+    BUCKET,
+    CHAIN,
+    CHILD,
+    CHILDREN,
+    CONCEPT,
+    COUNTERS,
+    DEPTH,
+    FREE,
+    HEAD,
+    INNER,
+    LAST_CHILD,
+    LEVEL,
+    LISTS,
+    LOST,
+    NEXT_CHILD,
+    PARENT,
+    SHIFT,
+    SIZE,
+    SLOT,
+    SLOT_LISTS,
+    SPARE,
+    SUMMED,
+    SUMS,
+    THRESHOLD,
+    State,
+)
 from index.counts.graph import Counts
 from index.types import Int64Array
 
-_BY_CONCEPT = {
-    "bucket": 0,
-    "ties": 0,
-    "queued": 0,
-    "pending": 0,
-    "seeds": 0,
-    "loose": 0,
-    "listed": 0,
-    "changed": 0,
-    "ring": 0,
-    "mark": 0,
-}
-_PATHS = {"member": -1, "after": -1, "before": -1, "was": -1, "slack": 0}
-_BY_SLOT = {
-    "head": -1,
-    "level": 0,
-    "parent": 0,
-    "size": 0,
-    "children": 0,
-    "child": -1,
-    "next_child": -1,
-    "last_child": -1,
-    "free": 0,
-    "touched": 0,
-    "is_touched": 0,
-    "torn": 0,
-    "is_torn": 0,
-    "tried": 0,
-    "bonds": -1,
-    "near": 0,
-}
-_SUMS_BY_SLOT = ("sums", "inner", "shared")
+_LINE = 64  # bytes of a line of cache
 _LEAST_BONDS = 1 << 12
 
 
@@ -50,32 +48,54 @@ def empty_state(counts: Counts, epoch: Epoch, slots: int) -> State:
     """Nobody belongs anywhere; slot 0 is the root, all others are free."""
     n = counts.concept_count
     start, degree, neighbour, weight = counts.adjacency
-    arrays: dict[str, Any] = {
-        name: np.full(n, fill, np.int32) for name, fill in _BY_CONCEPT.items()
-    }
-    arrays |= {name: np.full((n, DEPTH), fill, np.int32) for name, fill in _PATHS.items()}
-    arrays |= {name: np.full(slots, fill, np.int32) for name, fill in _BY_SLOT.items()}
-    arrays |= {name: np.zeros(slots, np.int64) for name in _SUMS_BY_SLOT}
-    arrays["bucket"] = epoch.buckets(counts.f)
-    arrays["level"][0] = -1
-    arrays["parent"][0] = -1
-    arrays["free"][: slots - 1] = np.arange(slots - 1, 0, -1)
     counters = np.zeros(COUNTERS, np.int64)
-    counters[FREE] = slots - 1
-    arrays |= _no_bonds(_LEAST_BONDS, counters)
-    return State(
+    counters[SHIFT], counters[THRESHOLD] = epoch.shift, epoch.threshold
+    state = State(
         start=start,
         degree=degree,
         neighbour=neighbour,
         weight=weight,
         logs=log_table(),
-        epoch=np.array([epoch.shift, epoch.threshold], np.int64),
         counters=counters,
+        **_by_concept(n),
+        **_by_slot(slots),
+        **_no_bonds(_LEAST_BONDS, counters),
         along=np.zeros((2, DEPTH), np.int64),
-        pot=np.zeros((slots, 4), np.int64),
-        pot_list=np.zeros((2, slots), np.int32),
-        **arrays,
     )
+    state.concept[:, BUCKET] = epoch.buckets(counts.f)
+    state.slot[0, LEVEL] = state.slot[0, PARENT] = -1
+    state.slots[FREE, : slots - 1] = np.arange(slots - 1, 0, -1)
+    counters[FREE] = slots - 1
+    return state
+
+
+def _by_concept(n: int) -> dict[str, Any]:
+    concept = _lines((n, CONCEPT), np.int32)
+    concept[:] = 0
+    concept[:, :DEPTH] = -1
+    return {
+        "concept": concept,
+        "after": np.full((n, DEPTH), -1, np.int32),
+        "before": np.full((n, DEPTH), -1, np.int32),
+        "was": np.empty((n, DEPTH), np.int32),
+        "lists": np.empty((LISTS, n), np.int32),
+        "row": np.empty((n + 1, 2), np.int64),
+    }
+
+
+def _by_slot(m: int) -> dict[str, Any]:
+    slot, sums = _lines((m, SLOT), np.int32), _lines((m, SUMMED), np.int64)
+    slot[:] = sums[:] = 0
+    slot[:, [HEAD, CHILD, NEXT_CHILD, LAST_CHILD, BONDED]] = -1
+    return {"slot": slot, "sums": sums, "slots": np.empty((SLOT_LISTS, m), np.int32)}
+
+
+def _lines(shape: tuple[int, int], dtype: type) -> np.ndarray:
+    """An array, not filled, that begins with a line of cache."""
+    size = prod(shape) * np.dtype(dtype).itemsize
+    room = np.empty(size + _LINE, np.uint8)
+    skip = -room.ctypes.data % _LINE
+    return room[skip : skip + size].view(dtype).reshape(shape)
 
 
 def _no_bonds(room: int, counters: Int64Array) -> dict[str, Any]:
@@ -104,8 +124,8 @@ def recounted(state: State) -> State:
     room = len(state.bond)
     while True:
         state = state._replace(**_no_bonds(room, state.counters))
-        state.bonds[:] = -1
-        state.sums[:] = state.inner[:] = 0
+        state.slot[:, BONDED] = -1
+        state.sums[:, [SUMS, INNER]] = 0
         bonds.recount(state)
         if not state.counters[LOST]:
             return state
@@ -118,36 +138,34 @@ def with_rows(state: State, counts: Counts) -> State:
     return state._replace(start=start, degree=degree, neighbour=neighbour, weight=weight)
 
 
-def with_concepts(state: State, count: int) -> State:
+def with_concepts(state: State, count: int, bucket: int) -> State:
     """Room for so many concepts; new ones are left out until their frequency says otherwise."""
-    if count <= len(state.member):
+    known = len(state.concept)
+    if count <= known:
         return state
-    grown = {name: _longer(getattr(state, name), count, 0) for name in _BY_CONCEPT}
-    grown |= {name: _longer(getattr(state, name), count, fill) for name, fill in _PATHS.items()}
+    grown = _by_concept(count)
+    for name in ("concept", "after", "before", "was"):
+        grown[name][:known] = getattr(state, name)
+    grown["lists"][:, :known] = state.lists
+    grown["concept"][known:, BUCKET] = bucket
     return state._replace(**grown)
 
 
 def with_free_slots(state: State, wanted: int) -> State:
     """At least ``wanted`` free slots."""
-    free, slots = int(state.counters[FREE]), len(state.size)
+    free, known = int(state.counters[FREE]), len(state.slot)
     if free >= wanted:
         return state
-    more = max(wanted - free, slots // 2)
-    grown = {n: _longer(getattr(state, n), slots + more, fill) for n, fill in _BY_SLOT.items()}
-    grown |= {n: _longer(getattr(state, n), slots + more, 0) for n in _SUMS_BY_SLOT}
-    grown["pot"] = _longer(state.pot, slots + more, 0)
-    grown["pot_list"] = np.zeros((2, slots + more), np.int32)
+    more = max(wanted - free, known // 2)
+    grown = _by_slot(known + more)
+    grown["slot"][:known] = state.slot
+    grown["sums"][:known] = state.sums
+    grown["slots"][:, :known] = state.slots
     # The new ones go to the bottom of the stack: low slots are taken first.
-    grown["free"][more : more + free] = state.free[:free]
-    grown["free"][:more] = np.arange(slots + more - 1, slots - 1, -1)
+    grown["slots"][FREE, more : more + free] = state.slots[FREE, :free]
+    grown["slots"][FREE, :more] = np.arange(known + more - 1, known - 1, -1)
     state.counters[FREE] = free + more
     return state._replace(**grown)
-
-
-def _longer(values: np.ndarray, length: int, fill: int) -> np.ndarray:
-    longer = np.full((length, *values.shape[1:]), fill, values.dtype)
-    longer[: len(values)] = values
-    return longer
 
 
 def place(state: State, hierarchy: Hierarchy, ids: Int64Array) -> None:
@@ -158,35 +176,36 @@ def place(state: State, hierarchy: Hierarchy, ids: Int64Array) -> None:
     k = len(hierarchy.ids)
     slots = np.arange(1, k + 1)
     ids[1 : k + 1] = hierarchy.ids
-    state.level[1 : k + 1] = hierarchy.level
+    state.slot[1 : k + 1, LEVEL] = hierarchy.level
     above = np.searchsorted(hierarchy.ids, hierarchy.parent) + 1
-    state.parent[1 : k + 1] = np.where(hierarchy.parent == Hierarchy.ROOT, 0, above)
-    state.counters[FREE] = len(state.free) - 1 - k
+    state.slot[1 : k + 1, PARENT] = np.where(hierarchy.parent == Hierarchy.ROOT, 0, above)
+    state.counters[FREE] = len(state.slot) - 1 - k
     for level in range(min(hierarchy.depth, DEPTH)):
-        row = hierarchy.at_level(level)[: len(state.member)]
+        row = hierarchy.at_level(level)[: len(state.concept)]
         at = np.flatnonzero(row != Hierarchy.NONE)
-        state.member[at, level] = slots[np.searchsorted(hierarchy.ids, row[at])]
+        state.concept[at, level] = slots[np.searchsorted(hierarchy.ids, row[at])]
     _chain(state)
 
 
 def _chain(state: State) -> None:
-    """Build chains and sizes from ``member``, children from the slots with members."""
+    """Build chains and sizes from the paths, children from the slots with members."""
+    slots = state.slot
     for level in range(DEPTH):
-        at = np.flatnonzero(state.member[:, level] >= 0)
-        order = at[np.argsort(state.member[at, level], kind="stable")]
-        slot = state.member[order, level]
+        at = np.flatnonzero(state.concept[:, level] >= 0)
+        order = at[np.argsort(state.concept[at, level], kind="stable")]
+        slot = state.concept[order, level]
         same = slot[1:] == slot[:-1]
         state.after[order[:-1][same], level] = order[1:][same]
         state.before[order[1:][same], level] = order[:-1][same]
         first = np.concatenate([[True], ~same])[: len(order)]
-        state.head[slot[first]] = order[first]
-        state.size[:] += np.bincount(slot, minlength=len(state.size)).astype(np.int32)
-    alive = np.flatnonzero(state.size > 0)
-    np.add.at(state.children, state.parent[alive], 1)
-    order = alive[np.argsort(state.parent[alive], kind="stable")]
-    parent = state.parent[order]
+        slots[slot[first], HEAD] = order[first]
+        slots[:, SIZE] += np.bincount(slot, minlength=len(slots)).astype(np.int32)
+    alive = np.flatnonzero(slots[:, SIZE] > 0)
+    slots[:, CHILDREN] += np.bincount(slots[alive, PARENT], minlength=len(slots)).astype(np.int32)
+    order = alive[np.argsort(slots[alive, PARENT], kind="stable")]
+    parent = slots[order, PARENT]
     same = parent[1:] == parent[:-1]
-    state.next_child[order[:-1][same]] = order[1:][same]
-    state.last_child[order[1:][same]] = order[:-1][same]
+    slots[order[:-1][same], NEXT_CHILD] = order[1:][same]
+    slots[order[1:][same], LAST_CHILD] = order[:-1][same]
     first = np.concatenate([[True], ~same])[: len(order)]
-    state.child[parent[first]] = order[first]
+    slots[parent[first], CHILD] = order[first]

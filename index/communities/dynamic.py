@@ -17,25 +17,29 @@ from index.communities import arrays
 from index.communities.adopt import Adoption
 from index.communities.epoch import Epoch
 from index.communities.frontier import retie
-from index.communities.frozen import Ledger, freeze, leaf_slots, leaves_of, name_batch
+from index.communities.frozen import Ledger, freeze, leaves_of, name_batch
 from index.communities.hierarchy import Hierarchy
-from index.communities.kernels import edges, moves, repair
+from index.communities.kernels import edges, repair
+from index.communities.kernels.settle import settle
 from index.communities.kernels.state import (
+    CUT,
     DEPTH,
-    LOST,
+    FRONTIER,
+    LEVEL,
+    MERGED,
     MOVES,
+    OVERSIZE,
     PENDING,
-    SEEDS,
-    TORN,
-    TOUCHED,
+    REPAIRED,
+    SIZE,
+    STEP,
+    WANTED,
     WORK,
-    take_slot,
 )
 from index.communities.partition import MAX_SIZE, leiden
 from index.counts.graph import Counts
-from index.types import Delta, Int32Array
+from index.types import Delta
 
-_ROUNDS = 12  # of local moves and units at one level
 _MERGE_BACK = 0.8  # share of the size limit at which a split community becomes whole again
 _UNIT = 4  # times the size limit: the largest community that is moved as a whole
 _AGAIN = 1.2  # growth at which an unsplittable community is tried again
@@ -113,7 +117,7 @@ class DynamicCommunities:
         self._state = arrays.empty_state(counts, epoch, slots)
         self._ledger = Ledger(np.zeros(slots, np.int64), np.zeros(slots, np.int64), next_id)
         self._stuck: dict[int, int] = {}
-        self._cut = self._split = self._merged_back = self._repaired = 0
+        self._split = 0
         self._begin(queue_all=queue_all)
 
     def apply(self, delta: Delta) -> tuple[Adoption, Work]:
@@ -123,175 +127,81 @@ class DynamicCommunities:
         """
         self._counts.apply(delta)
         self._grow()
-        self._state.counters[[WORK, MOVES]] = 0
+        self._start()
         changed, _ = retie(self._state, self._counts.f, delta, self._epoch)
         return self._settle(changed)
 
     def settle(self) -> tuple[Adoption, Work]:
         """Let those move who wait, mend, split and merge; name what came out."""
-        self._state.counters[[WORK, MOVES]] = 0
+        self._start()
         return self._settle(0)
 
+    def _start(self) -> None:
+        self._state.counters[[WORK, MOVES, STEP, FRONTIER, REPAIRED, CUT, MERGED]] = 0
+        self._split = 0
+
     def _settle(self, ties_changed: int) -> tuple[Adoption, Work]:
-        self._cut = self._split = self._merged_back = self._repaired = 0
-        self._rehome()
-        counters = self._state.counters
-        degrees = int(edges.frontier_degree(self._state))
-        limit = int(counters[WORK]) + self._settings.work_floor
-        limit += self._settings.work_factor * degrees
-        level = 0
-        while level < DEPTH and self._unsettled(level):
-            self._settle_level(level, limit)
-            level += 1
-        self._mend()
+        self._follow()
         adoption = self._name()
         counters = self._state.counters
         work = Work(
             ties_changed=ties_changed,
-            frontier_degree=degrees,
+            frontier_degree=int(counters[FRONTIER]),
             scanned=int(counters[WORK]),
-            repaired=self._repaired,
+            repaired=int(counters[REPAIRED]),
             moves=int(counters[MOVES]),
-            cut=self._cut,
+            cut=int(counters[CUT]),
             split=self._split,
-            merged_back=self._merged_back,
+            merged_back=int(counters[MERGED]),
             carried=int(counters[PENDING]),
         )
         return adoption, work
+
+    def _follow(self) -> None:
+        """Run the kernel to its end, and give it what it asks for on the way."""
+        chosen = self._settings
+        most, stick = chosen.max_size, chosen.stickiness
+        bounds = chosen.work_floor, chosen.work_factor
+        sizes = _UNIT * most, most, int(_MERGE_BACK * most)
+        while (todo := settle(self._state, stick, *bounds, *sizes)) != repair.DONE:
+            if todo == repair.MORE_SLOTS:
+                self._want_slots(int(self._state.counters[WANTED]))
+            elif todo == repair.RECOUNT:
+                self._state = arrays.recounted(self._state)
+            else:
+                self._split_large()
 
     def _begin(self, *, queue_all: bool) -> None:
         state = self._state
         arrays.place(state, self.hierarchy, self._ledger.ids)
         self._ledger.order = np.flatnonzero(self._ledger.ids > 0)
-        self._ledger.sizes[:] = state.size
+        self._ledger.sizes[:] = state.slot[:, SIZE]
         edges.count_ties(state)
         self._state = state = arrays.recounted(state)
         edges.doubt_all(state, queue_all)
-        for slot in np.flatnonzero(self._ledger.ids > 0).tolist():
-            state.touched[state.counters[TOUCHED]] = slot
-            state.counters[TOUCHED] += not state.is_touched[slot]
-            state.is_touched[slot] = 1
+        edges.touch_all(state)
 
     def _grow(self) -> None:
-        before = len(self._state.member)
-        self._state = arrays.with_concepts(self._state, self._counts.concept_count)
-        self._state.bucket[before:] = self._epoch.buckets(np.zeros(1, np.int32))[0]
-        self._state = arrays.with_spare_bonds(arrays.with_rows(self._state, self._counts))
+        state, count = self._state, self._counts.concept_count
+        if count > len(state.concept):
+            bucket = int(self._epoch.buckets(np.zeros(1, np.int32))[0])
+            state = arrays.with_concepts(state, count, bucket)
+        self._state = arrays.with_spare_bonds(arrays.with_rows(state, self._counts))
 
     def _want_slots(self, wanted: int) -> None:
         self._state = arrays.with_free_slots(self._state, wanted + 64)
-        self._ledger.lengthened(len(self._state.size))
+        self._ledger.lengthened(len(self._state.slot))
 
-    def _rehome(self) -> None:
-        while wanted := edges.rehome(self._state):
-            self._want_slots(wanted)
-
-    def _settle_level(self, level: int, limit: int) -> None:
-        unit_size, stick = _UNIT * self._settings.max_size, self._settings.stickiness
-        self._mend()
-        for _ in range(_ROUNDS):
-            waiting = self._waiting(level)
-            if waiting:
-                self._want_slots(waiting)
-                moves.local_moves(self._state, level, stick, limit)
-                self._mend()
-            self._want_slots(int(self._state.counters[TOUCHED]))
-            if moves.unit_moves(self._state, level, unit_size, stick, limit):
-                self._mend()
-            elif not self._waiting(level) or self._state.counters[WORK] >= limit:
-                break
+    def _split_large(self) -> None:
         before = int(self._state.counters[WORK])
-        self._keep_sizes(level)
-        self._repaired += int(self._state.counters[WORK]) - before
+        for slot in self._state.listed(OVERSIZE).tolist():
+            self._split_slot(slot)
+        self._state.counters[REPAIRED] += int(self._state.counters[WORK]) - before
 
-    def _unsettled(self, level: int) -> bool:
-        """Whether anything is to be done at a level or below; nothing is done above it any more."""
-        counters, state = self._state.counters, self._state
-        if counters[SEEDS] or counters[TORN] or counters[LOST]:
-            return True
-        waits = state.pending[: counters[PENDING]]
-        touched = state.touched[: counters[TOUCHED]]
-        return bool(
-            (state.queued[waits] >> level).any() or (state.level[touched] >= level - 1).any()
-        )
-
-    def _waiting(self, level: int) -> int:
-        state = self._state
-        waits = state.pending[: state.counters[PENDING]]
-        return int(np.count_nonzero(state.queued[waits] >> level & 1))
-
-    def _mend(self) -> None:
-        """Cut what came apart: leaves first, then those whose children do not hang together."""
-        counters = self._state.counters
-        if counters[LOST]:
-            self._state = arrays.recounted(self._state)
-        if not counters[SEEDS] and not counters[TORN]:
-            return
-        before = int(counters[WORK])
-        self._mend_leaves()
-        wanted = 1
-        while wanted:
-            cut, wanted = repair.mend_torn(self._state)
-            self._cut += int(cut)
-            self._want_slots(int(wanted))
-        self._repaired += int(self._state.counters[WORK]) - before
-
-    def _mend_leaves(self) -> None:
-        state = self._state
-        seeds = state.seeds[: state.counters[SEEDS]].copy()
-        state.listed[seeds] &= ~np.int32(2)
-        state.counters[SEEDS] = 0
-        seeds = seeds[state.member[seeds, 0] >= 0]
-        if not len(seeds):
-            return
-        slots = leaf_slots(state, seeds)
-        # Those with few neighbours first: they find the hubs among the others at once, and the
-        # long row of a hub is seldom searched.
-        order = np.lexsort((seeds, state.degree[seeds], slots))
-        seeds, slots = seeds[order], slots[order]
-        bounds = np.flatnonzero(np.diff(slots)) + 1
-        offsets = np.concatenate([[0], bounds, [len(seeds)]]).astype(np.int64)
-        self._want_slots(len(seeds))
-        self._cut += int(repair.mend_leaves(self._state, seeds, offsets))
-
-    def _keep_sizes(self, level: int) -> None:
-        """Split what is too large, merge back what is small again or has a single child."""
-        if level:
-            above = self._touched(level - 1)
-            for slot in above[self._state.children[above] == 1].tolist():
-                self._make_whole(slot, level)
-                self._split_slot(slot, level)
-        state, most = self._state, self._settings.max_size
-        slots = self._touched(level)
-        split = state.children[slots] > 0
-        small = state.size[slots] <= _MERGE_BACK * most
-        for slot in slots[split & small].tolist():
-            self._make_whole(slot, level + 1)
-        for slot in slots[~split & (state.size[slots] > most)].tolist():
-            self._split_slot(slot, level + 1)
-
-    def _touched(self, level: int) -> Int32Array:
-        """Slots at a level that live and whose members, or whose children's members, changed."""
-        state = self._state
-        touched = state.touched[: state.counters[TOUCHED]]
-        if level >= 0:
-            inside = touched[state.level[touched] == level + 1]
-            touched = np.concatenate([touched, state.parent[inside]])
-        touched = np.unique(touched)
-        found: Int32Array = touched[(state.level[touched] == level) & (state.size[touched] > 0)]
-        return found
-
-    def _make_whole(self, slot: int, level: int) -> None:
-        """Dissolve what is inside a community from ``level`` on."""
-        edges.shorten(self._state, edges.chain(self._state, slot), level)
-        self._merged_back += 1
-
-    def _split_slot(self, slot: int, level: int) -> None:
-        """Split a whole community that is too large into communities of ``level``."""
-        size = int(self._state.size[slot])
-        if self._state.children[slot] or size <= self._settings.max_size or level == DEPTH:
-            return
-        if size < _AGAIN * self._stuck.get(slot, 0):
+    def _split_slot(self, slot: int) -> None:
+        """Split a whole community that is too large into communities of the next level."""
+        size, level = (int(value) for value in self._state.slot[slot, [SIZE, LEVEL]])
+        if level + 1 == DEPTH or size < _AGAIN * self._stuck.get(slot, 0):
             return
         members = np.sort(edges.chain(self._state, slot))
         graph = repair.subgraph(self._state, members)
@@ -302,16 +212,14 @@ class DynamicCommunities:
             return
         self._stuck.pop(slot, None)
         self._want_slots(count)
-        state = self._state
-        slots = np.array([take_slot(state, level, slot) for _ in range(count)], np.int32)
-        edges.lengthen(state, members, labels, slots, level)
+        edges.lengthen(self._state, slot, members, labels, count)
         self._split += 1
 
     def _name(self) -> Adoption:
         state = self._state
         named = name_batch(state, self._ledger)
         concepts = named.concepts
-        before = self.hierarchy.extended(len(state.member)).leaf
+        before = self.hierarchy.extended(len(state.concept)).leaf
         leaf = before.copy()
         leaf[concepts] = leaves_of(state, self._ledger, concepts)
         self._release()
@@ -327,7 +235,7 @@ class DynamicCommunities:
 
     def _release(self) -> None:
         """End the batch: emptied slots are free again, lists are cleared."""
-        touched = self._state.touched[: self._state.counters[TOUCHED]]
-        for slot in touched[self._state.size[touched] == 0].tolist():
-            self._stuck.pop(slot, None)
-        edges.end_batch(self._state)
+        state = self._state
+        for slot in [slot for slot in self._stuck if state.slot[slot, SIZE] == 0]:
+            del self._stuck[slot]
+        edges.end_batch(state)

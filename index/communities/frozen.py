@@ -7,7 +7,15 @@ import numpy as np
 from index.communities.adopt import LineageEvent
 from index.communities.hierarchy import Hierarchy
 from index.communities.kernels import edges
-from index.communities.kernels.state import CHANGED, TOUCHED, State
+from index.communities.kernels.state import (
+    CHANGED,
+    CHILDREN,
+    LEVEL,
+    PARENT,
+    SIZE,
+    TOUCHED,
+    State,
+)
 from index.communities.naming import Moves, name
 from index.types import Int32Array, Int64Array
 
@@ -47,51 +55,33 @@ class Named:
 
 
 def name_batch(state: State, ledger: Ledger) -> Named:
-    """Name the slots that a batch touched, level by level; ``ledger`` is brought up to date."""
-    slots = np.sort(state.touched[: state.counters[TOUCHED]])
-    changed = state.changed[: state.counters[CHANGED]].copy()
-    events: list[LineageEvent] = []
-    deaths: list[int] = []
-    concepts: list[Int32Array] = [changed]
-    given: list[Int32Array] = [slots[:0]]
-    for level in np.unique(state.level[slots]).tolist():
-        here = slots[state.level[slots] == level]
-        moves = Moves(
-            before=state.was[changed, level],
-            now=state.member[changed, level],
-            slots=here,
-            ids=ledger.ids[here],
-            held=ledger.sizes[here],
-            size=state.size[here].astype(np.int64),
-        )
-        names = name(moves, ledger.next_id)
-        ledger.next_id = names.next_id
-        events += names.lineage
-        deaths += names.deaths
-        renamed = here[(names.ids != moves.ids) & (names.ids > 0) & (state.children[here] == 0)]
-        concepts += [edges.chain(state, slot) for slot in renamed.tolist()]
-        given.append(here[names.ids != moves.ids])
-        ledger.ids[here] = names.ids
-    ledger.sizes[slots] = state.size[slots]
-    return Named(
-        np.unique(np.concatenate(concepts)),
-        np.concatenate(given),
-        tuple(sorted(deaths)),
-        tuple(events),
+    """Name the slots that a batch touched; ``ledger`` is brought up to date."""
+    slots = np.sort(state.listed(TOUCHED))
+    changed = state.listed(CHANGED).copy()
+    before = ledger.ids[slots]
+    moves = Moves(
+        before=state.was[: len(changed)].ravel(),
+        now=state.member[changed].ravel(),
+        slots=slots,
+        ids=before,
+        held=ledger.sizes[slots],
+        size=state.slot[slots, SIZE].astype(np.int64),
     )
-
-
-def leaf_slots(state: State, concepts: Int32Array) -> Int32Array:
-    """int32: the slot of each concept's deepest community, -1 where it has none."""
-    paths = state.member[concepts]
-    depth = (paths >= 0).sum(axis=1)
-    found: Int32Array = paths[np.arange(len(concepts)), np.maximum(depth - 1, 0)]
-    return found
+    names = name(moves, ledger.next_id)
+    ledger.next_id = names.next_id
+    ledger.ids[slots] = names.ids
+    ledger.sizes[slots] = moves.size
+    given = slots[names.ids != before]
+    leaves = given[(ledger.ids[given] > 0) & (state.slot[given, CHILDREN] == 0)]
+    concepts = [changed, *(edges.chain(state, slot) for slot in leaves.tolist())]
+    return Named(np.unique(np.concatenate(concepts)), given, names.deaths, names.lineage)
 
 
 def leaves_of(state: State, ledger: Ledger, concepts: Int32Array) -> Int64Array:
     """int64: the id of each concept's deepest community, ``Hierarchy.NONE`` where it has none."""
-    slots = leaf_slots(state, concepts)
+    paths = state.member[concepts]
+    depth = (paths >= 0).sum(axis=1)
+    slots = paths[np.arange(len(concepts)), np.maximum(depth - 1, 0)]
     found: Int64Array = np.where(slots >= 0, ledger.ids[slots], Hierarchy.NONE)
     return found
 
@@ -111,8 +101,8 @@ def freeze(
     return Hierarchy(
         epoch=before.epoch,
         ids=ledger.ids[order],
-        level=state.level[order].astype(np.int16),
-        parent=ledger.ids[state.parent[order]],  # the root's id is 0
-        sizes=state.size[order],
+        level=state.slot[order, LEVEL].astype(np.int16),
+        parent=ledger.ids[state.slot[order, PARENT]],  # the root's id is 0
+        sizes=state.slot[order, SIZE],
         leaf=leaf,
     )

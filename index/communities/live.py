@@ -13,6 +13,7 @@ from index.communities.adopt import Adoption, adopt
 from index.communities.dynamic import DynamicCommunities, DynamicSettings, Work
 from index.communities.epoch import Epoch
 from index.communities.hierarchy import Hierarchy
+from index.communities.kernels.state import INNER, LEVEL, SIZE, SUMS
 from index.communities.partition import Partition
 from index.counts.graph import Counts
 from index.types import Delta
@@ -73,11 +74,11 @@ class LiveCommunities:
         if self._dynamic is None:
             return None
         state = self._dynamic._state  # noqa: SLF001  the sums have no other reader
-        total = int(state.inner[0])
-        top = np.flatnonzero((state.level == 0) & (state.size > 0))
+        total = int(state.sums[0, INNER])
+        top = np.flatnonzero((state.slot[:, LEVEL] == 0) & (state.slot[:, SIZE] > 0))
         if not total:
             return 0.0
-        inside, degrees = state.inner[top] / total, state.sums[top] / total
+        inside, degrees = (state.sums[top, column] / total for column in (INNER, SUMS))
         return float((inside - degrees**2).sum())
 
     def apply(self, delta: Delta) -> Applied:

@@ -10,9 +10,9 @@ from index.types import Int32Array, Int64Array
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moves:
-    """One level of one batch.
+    """What one batch moved, at all levels.
 
-    ``before``, ``now`` int32: slots at this level of the concepts that changed, -1 for none.
+    ``before``, ``now`` int32: slots of the concepts that changed, level by level, -1 for none.
     ``slots`` int32: the slots that lost or won a concept, sorted. ``ids`` and ``held`` int64: the
     id that each had before the batch (0 for none) and its size then; ``size`` its size now.
     """

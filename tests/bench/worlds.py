@@ -18,6 +18,7 @@ from index.communities.hierarchy import Hierarchy
 from index.communities.kernels.edges import all_ties
 from index.communities.partition import modularity, partition
 from index.communities.pruning import ConceptGraph, CountArrays, PruningSettings, pruned
+from index.communities.ties import epoch_graph
 from index.counts.graph import Counts
 from index.types import Int32Array
 from tests.index.communities.dynamics import flat
@@ -105,10 +106,11 @@ def graph_of(counts: Counts) -> tuple[CountArrays, ConceptGraph]:
 def begun(counts: Counts, settings: DynamicSettings | None = None) -> DynamicCommunities:
     """The dynamic hierarchy over a static one, settled."""
     n = counts.concept_count
-    arrays, graph = graph_of(counts)
+    arrays = CountArrays.of(counts, n, PruningSettings())
+    epoch = Epoch.of(arrays, PruningSettings(), 1)
+    graph = epoch_graph(arrays, epoch)  # as a full run does
     found = partition(graph.u, graph.v, graph.weight, n)
     adopted = adopt(Hierarchy.empty(n), found, n, 1)
-    epoch = Epoch.of(arrays, PruningSettings(), 1)
     live = DynamicCommunities(
         counts, adopted.hierarchy, epoch, adopted.next_id, settings, queue_all=True
     )

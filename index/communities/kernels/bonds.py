@@ -11,24 +11,38 @@ should room for them ever end in the middle of a batch they are marked ``LOST`` 
 import numpy as np
 from numba import njit
 
+from index.communities.kernels.places import journal, link, unlink
 from index.communities.kernels.state import (
+    BELOW,
+    BESIDE,
+    BONDED,
     BONDS,
     CHAIN,
     COUNT,
+    COUNT_BELOW,
+    COUNT_BESIDE,
     DEPTH,
+    INNER,
     KEY,
     LAST,
+    LEVEL,
     LOST,
+    MINUS,
     NEXT,
+    PARENT,
+    PLUS,
+    SLACK,
     SPARE,
+    SUMS,
+    TOP,
     VALUE,
+    VALUE_BELOW,
+    VALUE_BESIDE,
     WORK,
+    borrowed,
     inner_njit,
-    journal,
-    link,
+    load,
     tear,
-    tie,
-    unlink,
 )
 
 
@@ -40,7 +54,7 @@ def bond_hash(a, b, size):
 
 
 @inner_njit
-def add_bond(bonds, bond_head, bond, counters, a, b, value, count):
+def add_bond(slot, bond_head, bond, counters, a, b, value, count):
     """Add ties to the bond (a, b); it is made with its first tie.
 
     Returns whether that was its last one: it has ended then.
@@ -56,17 +70,17 @@ def add_bond(bonds, bond_head, bond, counters, a, b, value, count):
             counters[LOST] = 1
             return False
         before = np.int64(-1)
-        make_bond(bonds, bond_head, bond, counters, a, key, place, e)
+        make_bond(slot, bond_head, bond, counters, a, key, place, e)
     bond[e, VALUE] += value
     bond[e, COUNT] += count
     if bond[e, COUNT] or counters[LOST]:
         return False
-    end_bond(bonds, bond_head, bond, counters, a, e, before, place)
+    end_bond(slot, bond_head, bond, counters, a, e, before, place)
     return True
 
 
 @inner_njit
-def make_bond(bonds, bond_head, bond, counters, a, key, place, e):
+def make_bond(slot, bond_head, bond, counters, a, key, place, e):
     """Let the spare e become a bond of slot a, without ties yet."""
     counters[SPARE] = bond[e, CHAIN]
     counters[BONDS] += 1
@@ -74,16 +88,16 @@ def make_bond(bonds, bond_head, bond, counters, a, key, place, e):
     bond[e, VALUE] = bond[e, COUNT] = 0
     bond[e, CHAIN] = bond_head[place]
     bond_head[place] = e
-    first = bonds[a]
+    first = slot[a, BONDED]
     bond[e, NEXT] = first
     bond[e, LAST] = -1
     if first >= 0:
         bond[first, LAST] = e
-    bonds[a] = e
+    slot[a, BONDED] = e
 
 
 @inner_njit
-def end_bond(bonds, bond_head, bond, counters, a, e, before, place):
+def end_bond(slot, bond_head, bond, counters, a, e, before, place):
     """Give a bond back; ``before`` precedes it in the chain of its hash."""
     if before >= 0:
         bond[before, CHAIN] = bond[e, CHAIN]
@@ -93,7 +107,7 @@ def end_bond(bonds, bond_head, bond, counters, a, e, before, place):
     if left >= 0:
         bond[left, NEXT] = right
     else:
-        bonds[a] = right
+        slot[a, BONDED] = right
     if right >= 0:
         bond[right, LAST] = left
     bond[e, CHAIN] = counters[SPARE]
@@ -102,33 +116,33 @@ def end_bond(bonds, bond_head, bond, counters, a, e, before, place):
 
 
 @inner_njit
-def collect(member, path, y, first, value, count, along, pot, pot_list, near, below):
+def collect(concept, path, y, first, value, count, along, sums, slots, near, below):
     """Add a tie between a path and concept y to the pot, from a level on.
 
-    ``near`` and ``below`` count the slots listed in ``pot_list``: siblings of the path's, and
-    their children. ``along[0]`` holds what ties to the same slot at each level, ``along[1]`` what
-    ties to its siblings.
+    The pot is four columns of ``sums``. ``near`` and ``below`` count the slots listed in rows
+    BESIDE and BELOW of ``slots``: siblings of the path's, and their children. ``along[0]`` holds
+    what ties to the same slot at each level, ``along[1]`` what ties to its siblings.
     """
     for k in range(first, DEPTH):
-        a, b = path[k], member[y, k]
+        a, b = path[k], concept[y, k]
         if a < 0 or b < 0:
             break
         if a == b:
             along[0, k] += value
             continue
         along[1, k] += value
-        if pot[b, 0] == 0 and pot[b, 1] == 0:
-            pot_list[0, near] = b
+        if sums[b, VALUE_BESIDE] == 0 and sums[b, COUNT_BESIDE] == 0:
+            slots[BESIDE, near] = b
             near += 1
-        pot[b, 0] += value
-        pot[b, 1] += count
-        c = member[y, k + 1] if k + 1 < DEPTH else -1
+        sums[b, VALUE_BESIDE] += value
+        sums[b, COUNT_BESIDE] += count
+        c = concept[y, k + 1] if k + 1 < DEPTH else np.int32(-1)
         if c >= 0:
-            if pot[c, 2] == 0 and pot[c, 3] == 0:
-                pot_list[1, below] = c
+            if sums[c, VALUE_BELOW] == 0 and sums[c, COUNT_BELOW] == 0:
+                slots[BELOW, below] = c
                 below += 1
-            pot[c, 2] += value
-            pot[c, 3] += count
+            sums[c, VALUE_BELOW] += value
+            sums[c, COUNT_BELOW] += count
         break
     return near, below
 
@@ -136,111 +150,108 @@ def collect(member, path, y, first, value, count, along, pot, pot_list, near, be
 @inner_njit
 def pour(st, path, first, near, below, sign):
     """Put the pot of one concept's ties, times ``sign``, into sums and bonds."""
-    level, pot, bonds, head, bond = st.level, st.pot, st.bonds, st.bond_head, st.bond
-    counters, along, sums, inner, pot_list = st.counters, st.along, st.sums, st.inner, st.pot_list
-    is_torn, torn, parent = st.is_torn, st.torn, st.parent
+    slot, sums, slots, head, bond = st.slot, st.sums, st.slots, st.bond_head, st.bond
+    counters, along = st.counters, st.along
     for k in range(first, DEPTH):
         if path[k] < 0:
             break
         same, beside = sign * along[0, k], sign * along[1, k]
         along[0, k] = along[1, k] = 0
-        sums[path[k]] += 2 * same + beside
-        inner[path[k]] += 2 * same
+        sums[path[k], SUMS] += 2 * same + beside
+        sums[path[k], INNER] += 2 * same
     for i in range(near):
-        c = pot_list[0, i]
-        value, count = sign * pot[c, 0], sign * pot[c, 1]
-        pot[c, 0] = pot[c, 1] = 0
+        c = slots[BESIDE, i]
+        value, count = sign * sums[c, VALUE_BESIDE], sign * sums[c, COUNT_BESIDE]
+        sums[c, VALUE_BESIDE] = sums[c, COUNT_BESIDE] = 0
         if value == 0 and count == 0:
             continue
-        k = level[c]
+        k = slot[c, LEVEL]
         if k >= first:
             own = path[k]
-            sums[c] += value
-            ended = add_bond(bonds, head, bond, counters, own, c, value, count)
-            add_bond(bonds, head, bond, counters, c, own, value, count)
+            sums[c, SUMS] += value
+            ended = add_bond(slot, head, bond, counters, own, c, value, count)
+            add_bond(slot, head, bond, counters, c, own, value, count)
             if ended:
-                tear(is_torn, torn, counters, parent[own])
-                tear(is_torn, torn, counters, parent[c])
+                tear(slot, slots, counters, slot[own, PARENT])
+                tear(slot, slots, counters, slot[c, PARENT])
         if k + 1 < DEPTH and path[k + 1] >= 0:
-            add_bond(bonds, head, bond, counters, path[k + 1], c, value, count)
+            add_bond(slot, head, bond, counters, path[k + 1], c, value, count)
     for i in range(below):
-        c = pot_list[1, i]
-        value, count = sign * pot[c, 2], sign * pot[c, 3]
-        pot[c, 2] = pot[c, 3] = 0
+        c = slots[BELOW, i]
+        value, count = sign * sums[c, VALUE_BELOW], sign * sums[c, COUNT_BELOW]
+        sums[c, VALUE_BELOW] = sums[c, COUNT_BELOW] = 0
         if value != 0 or count != 0:
-            add_bond(bonds, head, bond, counters, c, path[level[c] - 1], value, count)
+            add_bond(slot, head, bond, counters, c, path[slot[c, LEVEL] - 1], value, count)
 
 
 @inner_njit
-def account(st, x, first, path, sign, above):
-    """Count (+1) or discount (-1) the ties of x to concepts beyond ``above`` as if on ``path``.
+def account(st, count, first, path, sign, above):
+    """Count (+1) or discount (-1) the ties in ``row`` as if the concept were on ``path``.
 
-    Ties that part from the path before level ``first`` are left as they are, but for the bond of
-    the community at ``first`` to its parent's siblings.
+    Those to concepts beyond ``above`` only. Ties that part from the path before level ``first``
+    are left as they are, but for the bond of the community at ``first`` to its parent's siblings.
     """
-    member, bucket, logs, epoch, along = st.member, st.bucket, st.logs, st.epoch, st.along
-    pot, pot_list, start, degree, neighbour = st.pot, st.pot_list, st.start, st.degree, st.neighbour
-    weight, counters = st.weight, st.counters
-    near, below = 0, 0
-    low = start[x]
-    for i in range(low, low + degree[x]):
-        y = neighbour[i]
-        if y <= above or member[y, 0] < 0:
+    concept, row, along, sums, slots = st.concept, st.row, st.along, st.sums, st.slots
+    near, below = TOP, TOP
+    for i in range(count):
+        y, value = np.int32(row[i, 0]), row[i, 1]
+        if y <= above or concept[y, 0] < 0:
             continue
-        beside = first > 0 and member[y, first - 1] != path[first - 1]
-        if beside and (path[first] < 0 or member[y, first - 1] < 0):
-            continue
-        if beside and first > 1 and member[y, first - 2] != path[first - 2]:
-            continue
-        value = tie(weight[i], bucket[x], bucket[y], logs, epoch)
-        if value == 0:
-            continue
-        if not beside:
+        if first == 0 or concept[y, first - 1] == path[first - 1]:
             near, below = collect(
-                member, path, y, first, value, 1, along, pot, pot_list, near, below
+                concept, path, y, first, value, PLUS, along, sums, slots, near, below
             )
             continue
-        c = member[y, first - 1]
-        if pot[c, 0] == 0:
-            pot_list[0, near] = c
+        c = concept[y, first - 1]
+        if path[first] < 0 or c < 0:
+            continue
+        if first > 1 and concept[y, first - 2] != path[first - 2]:
+            continue
+        if sums[c, VALUE_BESIDE] == 0:
+            slots[BESIDE, near] = c
             near += 1
-        pot[c, 0] += value
-        pot[c, 1] += 1
-    counters[WORK] += degree[x]
+        sums[c, VALUE_BESIDE] += value
+        sums[c, COUNT_BESIDE] += 1
+    st.counters[WORK] += count
     pour(st, path, first, near, below, sign)
 
 
 @inner_njit
-def change_path(st, x, first, path):
-    """Move x to ``path`` from level ``first`` on (above it nothing changes); all sums follow."""
+def change_path(st, x, first, path, count):
+    """Move x to ``path`` from level ``first`` on (above it nothing changes); all sums follow.
+
+    ``count``: what ``load`` returned for x just before.
+    """
+    concept = st.concept
     journal(st, x)
-    account(st, x, first, st.member[x], -1, -1)
+    account(st, count, first, concept[x], MINUS, np.int32(-1))
     for k in range(DEPTH - 1, first - 1, -1):
-        if st.member[x, k] >= 0 and st.member[x, k] != path[k]:
+        if concept[x, k] >= 0 and concept[x, k] != path[k]:
             unlink(st, x, k)
     for k in range(first, DEPTH):
-        if path[k] >= 0 and st.member[x, k] != path[k]:
+        if path[k] >= 0 and concept[x, k] != path[k]:
             link(st, x, k, path[k])
-            st.slack[x, k] = 0
-    account(st, x, first, path, 1, -1)
+            concept[x, SLACK + k] = 0
+    account(st, count, first, path, PLUS, np.int32(-1))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def recount(st):
-    """Fill ``sums``, ``inner`` and the bonds, all empty before, from every tie of the graph."""
-    for x in range(len(st.member)):
-        low = st.start[x]
-        for i in range(low, low + st.degree[x]):
-            y = st.neighbour[i]
-            if y > x:
-                st.inner[0] += 2 * tie(st.weight[i], st.bucket[x], st.bucket[y], st.logs, st.epoch)
-        if st.member[x, 0] >= 0:
-            account(st, x, 0, st.member[x], 1, x)
+    """Fill the sums and the bonds, all empty before, from every tie of the graph."""
+    st = borrowed(st)
+    concept, sums = st.concept, st.sums
+    for x in range(len(concept)):
+        count = load(st, np.int32(x))
+        for i in range(count):
+            if st.row[i, 0] > x:
+                sums[0, INNER] += 2 * st.row[i, 1]
+        if concept[x, 0] >= 0:
+            account(st, count, TOP, concept[x], PLUS, np.int32(x))
         if st.counters[LOST]:
             return
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def rehash(bond_head, bond, counters):
     """Fill an empty ``bond_head`` from the bonds with ties, and spare the others."""
     counters[SPARE] = -1

@@ -4,29 +4,43 @@ import numpy as np
 from numba import njit
 
 from index.communities.kernels.bonds import change_path, collect, pour
+from index.communities.kernels.places import take_path, take_slot
 from index.communities.kernels.state import (
+    BUCKET,
     CHANGED,
     DEPTH,
     FREE,
+    HEAD,
+    INNER,
+    IS_TOUCHED,
+    LEVEL,
+    LISTED,
     LOOSE,
     PENDING,
+    PLUS,
+    QUEUED,
+    ROOT,
+    SIZE,
+    TIES,
+    TOP,
     TOUCHED,
     WORK,
+    borrowed,
     enqueue,
     inner_njit,
+    load,
     loose_end,
     soil,
-    take_path,
-    take_slot,
     tear,
     tie,
+    touch,
     weaken,
 )
 from index.counts.kernels import lower_bound
 
 
 @inner_njit
-def unsettle(member, slack, queued, listed, pending, seeds, counters, x, y, old, new):
+def unsettle(concept, lists, counters, x, y, old, new):
     """Queue those who may want to move for one changed tie, soil those who may be cut off.
 
     A weaker tie inside a community and a stronger one between two can make their ends move (the
@@ -35,295 +49,254 @@ def unsettle(member, slack, queued, listed, pending, seeds, counters, x, y, old,
     """
     change = new - old
     for k in range(DEPTH):
-        a, b = member[x, k], member[y, k]
+        a, b = concept[x, k], concept[y, k]
         if a < 0 or b < 0:
             break
         if a != b:
             if change > 0:
-                weaken(slack, queued, listed, pending, counters, x, k, change)
-                weaken(slack, queued, listed, pending, counters, y, k, change)
+                weaken(concept, lists, counters, x, k, change)
+                weaken(concept, lists, counters, y, k, change)
             return
         if change < 0:
-            weaken(slack, queued, listed, pending, counters, x, k, -change)
-            weaken(slack, queued, listed, pending, counters, y, k, -change)
-    if new == 0 and member[x, 0] >= 0:
-        soil(listed, seeds, counters, x)
-        soil(listed, seeds, counters, y)
+            weaken(concept, lists, counters, x, k, -change)
+            weaken(concept, lists, counters, y, k, -change)
+    if new == 0 and concept[x, 0] >= 0:
+        soil(concept, lists, counters, x)
+        soil(concept, lists, counters, y)
 
 
-@njit(cache=True)
+@inner_njit
+def take_over(concept, lists, counters, along, sums, slots, x, y, old, new, near, below):
+    """Let the tie of x to y be ``new``: all but what must be poured once x is done with."""
+    step = int(new > 0) - int(old > 0)
+    concept[x, TIES] += step
+    concept[y, TIES] += step
+    loose_end(concept, lists, counters, y)
+    sums[0, INNER] += 2 * (new - old)
+    near, below = collect(
+        concept, concept[x], y, TOP, new - old, step, along, sums, slots, near, below
+    )
+    unsettle(concept, lists, counters, x, y, old, new)
+    return near, below
+
+
+@njit(cache=True, nogil=True)
 def retie(st, u, v, dw):
     """Take over pairs u < v (int32, sorted) whose w has already changed by ``dw``.
 
     Returns the number of ties that changed. Buckets are still the old ones.
     """
-    member, bucket, logs, epoch, ties = st.member, st.bucket, st.logs, st.epoch, st.ties
-    neighbour, counters, size, start, degree = (
-        st.neighbour,
-        st.counters,
-        st.size,
-        st.start,
-        st.degree,
-    )
-    weight, listed, loose, inner, along = st.weight, st.listed, st.loose, st.inner, st.along
-    pot, pot_list, slack, queued, pending = st.pot, st.pot_list, st.slack, st.queued, st.pending
-    seeds = st.seeds
-    most = len(size) - 1
-    changed, near, below = 0, 0, 0
+    st = borrowed(st)
+    concept, lists, counters, logs, along = st.concept, st.lists, st.counters, st.logs, st.along
+    sums, slots, neighbour, weight = st.sums, st.slots, st.neighbour, st.weight
+    most = slots.shape[1] - 1
+    changed, near, below, at, end = 0, TOP, TOP, TOP, TOP
     for i in range(len(u)):
         x, y = u[i], v[i]
         if i == 0 or x != u[i - 1]:
-            at = start[x]
-            end = at + degree[x]
+            at = st.start[x]
+            end = at + st.degree[x]
         at = lower_bound(at, end, y, neighbour)
         now = weight[at] if at < end and neighbour[at] == y else np.int32(0)
-        was = now - dw[i]
-        old = tie(was, bucket[x], bucket[y], logs, epoch) if was else np.int64(0)
-        new = tie(now, bucket[x], bucket[y], logs, epoch) if now else np.int64(0)
+        was = np.int32(now - dw[i])
+        bx, by = concept[x, BUCKET], concept[y, BUCKET]
+        old = tie(was, bx, by, logs, counters) if was else np.int64(0)
+        new = tie(now, bx, by, logs, counters) if now else np.int64(0)
         if old != new:
             changed += 1
-            step = int(new > 0) - int(old > 0)
-            ties[x] += step
-            ties[y] += step
-            loose_end(ties, member, listed, loose, counters, y)
-            inner[0] += 2 * (new - old)
-            near, below = collect(
-                member, member[x], y, 0, new - old, step, along, pot, pot_list, near, below
-            )
-            unsettle(
-                member,
-                slack,
-                queued,
-                listed,
-                pending,
-                seeds,
-                counters,
-                x,
-                y,
-                old,
-                new,
+            near, below = take_over(
+                concept, lists, counters, along, sums, slots, x, y, old, new, near, below
             )
         # A slot whose changes cancel out may be listed again: pour before the list is full.
         if i + 1 == len(u) or u[i + 1] != x or near >= most or below >= most:
-            loose_end(ties, member, listed, loose, counters, x)
-            pour(st, member[x], 0, near, below, 1)
-            near, below = 0, 0
+            loose_end(concept, lists, counters, x)
+            pour(st, concept[x], TOP, near, below, PLUS)
+            near, below = TOP, TOP
     return changed
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def cross(st, concepts, buckets):
     """Let concepts go over into other buckets, after the counts changed; returns ties changed."""
-    member, bucket, logs, epoch, ties = st.member, st.bucket, st.logs, st.epoch, st.ties
-    counters, start, degree, neighbour, weight = (
-        st.counters,
-        st.start,
-        st.degree,
-        st.neighbour,
-        st.weight,
-    )
-    listed, loose, inner, along, pot = st.listed, st.loose, st.inner, st.along, st.pot
-    pot_list, slack, queued, pending, seeds = st.pot_list, st.slack, st.queued, st.pending, st.seeds
+    st = borrowed(st)
+    concept, lists, counters, logs, along = st.concept, st.lists, st.counters, st.logs, st.along
+    sums, slots, neighbour, weight = st.sums, st.slots, st.neighbour, st.weight
     changed = 0
     for j in range(len(concepts)):
-        x, before = concepts[j], bucket[concepts[j]]
-        path = member[x]
-        bucket[x] = buckets[j]
-        near, below = 0, 0
-        low = start[x]
-        for i in range(low, low + degree[x]):
+        x = concepts[j]
+        before, now = concept[x, BUCKET], buckets[j]
+        concept[x, BUCKET] = now
+        near, below, low = TOP, TOP, st.start[x]
+        for i in range(low, low + st.degree[x]):
             y = neighbour[i]
-            old = tie(weight[i], before, bucket[y], logs, epoch)
-            new = tie(weight[i], bucket[x], bucket[y], logs, epoch)
-            if old == new:
-                continue
-            changed += 1
-            step = int(new > 0) - int(old > 0)
-            ties[x] += step
-            ties[y] += step
-            loose_end(ties, member, listed, loose, counters, y)
-            inner[0] += 2 * (new - old)
-            near, below = collect(
-                member, path, y, 0, new - old, step, along, pot, pot_list, near, below
-            )
-            unsettle(
-                member,
-                slack,
-                queued,
-                listed,
-                pending,
-                seeds,
-                counters,
-                x,
-                y,
-                old,
-                new,
-            )
-        counters[WORK] += degree[x]
-        loose_end(ties, member, listed, loose, counters, x)
-        pour(st, path, 0, near, below, 1)
+            by = concept[y, BUCKET]
+            old = tie(weight[i], before, by, logs, counters)
+            new = tie(weight[i], now, by, logs, counters)
+            if old != new:
+                changed += 1
+                near, below = take_over(
+                    concept, lists, counters, along, sums, slots, x, y, old, new, near, below
+                )
+        counters[WORK] += st.degree[x]
+        loose_end(concept, lists, counters, x)
+        pour(st, concept[x], TOP, near, below, PLUS)
         for k in range(DEPTH):
-            if member[x, k] < 0:
+            if concept[x, k] < 0:
                 break
-            enqueue(queued, listed, pending, counters, x, k)
+            enqueue(concept, lists, counters, x, k)
     return changed
 
 
-@njit(cache=True)
+@inner_njit
 def rehome(st):
     """Concepts without a tie belong nowhere; one with its first becomes a community of its own.
 
     Returns how many slots are wanted before another call must go on, 0 when all is done.
     """
+    concept, lists, counters = st.concept, st.lists, st.counters
     path = np.full(DEPTH, -1, np.int32)
-    for i in range(st.counters[LOOSE]):
-        x = st.loose[i]
-        if st.ties[x] == 0 and st.member[x, 0] >= 0:
-            change_path(st, x, 0, path)
-        if st.ties[x] == 0 or st.member[x, 0] >= 0:
+    for i in range(counters[LOOSE]):
+        x = lists[LOOSE, i]
+        ties = concept[x, TIES]
+        if (ties == 0) == (concept[x, 0] < 0):
             continue
-        if st.counters[FREE] == 0:
-            return st.counters[LOOSE] - i
-        path[0] = take_slot(st, 0, 0)
-        change_path(st, x, 0, path)
-        path[0] = -1
-        enqueue(st.queued, st.listed, st.pending, st.counters, x, 0)
-    for i in range(st.counters[LOOSE]):
-        st.listed[st.loose[i]] &= ~8
-    st.counters[LOOSE] = 0
+        if ties > 0 and counters[FREE] == 0:
+            return counters[LOOSE] - i
+        path[0] = take_slot(st, TOP, ROOT) if ties > 0 else np.int32(-1)
+        change_path(st, x, TOP, path, load(st, x))
+        if ties > 0:
+            enqueue(concept, lists, counters, x, TOP)
+    for i in range(counters[LOOSE]):
+        concept[lists[LOOSE, i], LISTED] &= ~(1 << LOOSE)
+    counters[LOOSE] = 0
     return 0
 
 
-@njit(cache=True)
+@inner_njit
 def frontier_degree(st):
     """The sum of the degrees of the concepts that wait for a move, once for each level."""
-    counters, pending, queued, degree = st.counters, st.pending, st.queued, st.degree
+    counters, lists, concept, degree = st.counters, st.lists, st.concept, st.degree
     total = 0
     for i in range(counters[PENDING]):
-        x = pending[i]
-        for k in range(DEPTH):
-            if queued[x] >> k & 1:
-                total += degree[x]
+        x = lists[PENDING, i]
+        bits = concept[x, QUEUED]
+        while bits:
+            total += degree[x]
+            bits &= bits - 1
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def count_ties(st):
-    """Fill ``ties``."""
-    member, ties, start, degree, neighbour = st.member, st.ties, st.start, st.degree, st.neighbour
-    weight, bucket, logs, epoch = st.weight, st.bucket, st.logs, st.epoch
-    for x in range(len(member)):
-        ties[x] = 0
-        for i in range(start[x], start[x] + degree[x]):
-            y = neighbour[i]
-            ties[x] += tie(weight[i], bucket[x], bucket[y], logs, epoch) > 0
+    """Fill ``TIES``."""
+    st = borrowed(st)
+    for x in range(len(st.concept)):
+        st.concept[x, TIES] = load(st, np.int32(x))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def doubt_all(st, queue):
     """Soil every member; let all wait for a move at each of their levels too if ``queue``."""
-    member, ties, listed, loose, counters = st.member, st.ties, st.listed, st.loose, st.counters
-    seeds, is_torn, torn, queued, pending = st.seeds, st.is_torn, st.torn, st.queued, st.pending
-    for x in range(len(member)):
-        loose_end(ties, member, listed, loose, counters, x)
-        if member[x, 0] < 0:
+    st = borrowed(st)
+    concept, lists, counters = st.concept, st.lists, st.counters
+    for x in np.arange(len(concept), dtype=np.int32):
+        loose_end(concept, lists, counters, x)
+        if concept[x, 0] < 0:
             continue
-        soil(listed, seeds, counters, x)
+        soil(concept, lists, counters, x)
         for k in range(DEPTH):
-            if member[x, k] >= 0:
-                tear(is_torn, torn, counters, member[x, k])
-            if queue and member[x, k] >= 0:
-                enqueue(queued, listed, pending, counters, x, k)
+            if concept[x, k] >= 0:
+                tear(st.slot, st.slots, counters, concept[x, k])
+                if queue:
+                    enqueue(concept, lists, counters, x, k)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def touch_all(st):
+    """Note that the members of every living slot changed."""
+    st = borrowed(st)
+    for c in np.arange(1, len(st.slot), dtype=np.int32):
+        if st.slot[c, SIZE] > 0:
+            touch(st.slot, st.slots, st.counters, c)
+
+
+@njit(cache=True, nogil=True)
 def chain(st, c):
     """int32: the members of a slot, in the order of their chain."""
-    found = np.empty(st.size[c], np.int32)
-    x = st.head[c]
-    for i in range(st.size[c]):
+    st = borrowed(st)
+    found = np.empty(st.slot[c, SIZE], np.int32)
+    x, k = st.slot[c, HEAD], st.slot[c, LEVEL]
+    for i in range(len(found)):
         found[i] = x
-        x = st.after[x, st.level[c]]
+        x = st.after[x, k]
     return found
 
 
-@njit(cache=True)
-def lengthen(st, members, labels, slots, k):
-    """Give each member the slot of its label at level k, one below its leaf."""
-    path = np.empty(DEPTH, np.int32)
+@njit(cache=True, nogil=True)
+def lengthen(st, c, members, labels, count):
+    """Give each member of a slot without children the child of its label, of ``count``."""
+    st = borrowed(st)
+    path, k = np.empty(DEPTH, np.int32), np.int64(st.slot[c, LEVEL]) + 1
+    slots = np.empty(count, np.int32)
+    for label in range(count):
+        slots[label] = take_slot(st, k, np.int32(c))
     for i in range(len(members)):
-        take_path(path, st, members[i], k)
+        take_path(path, st.concept, members[i], k)
         path[k] = slots[labels[i]]
-        change_path(st, members[i], k, path)
+        change_path(st, members[i], k, path, load(st, members[i]))
 
 
-@njit(cache=True)
+@inner_njit
 def shorten(st, members, k):
     """Take everything from level k on away from the members."""
     path = np.empty(DEPTH, np.int32)
     for x in members:
-        take_path(path, st, x, k)
-        change_path(st, x, k, path)
+        take_path(path, st.concept, x, k)
+        change_path(st, x, k, path, load(st, x))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def all_ties(st):
     """The ties x < y of the graph: int32 u, int32 v, int64 weight."""
-    member, ties, start, degree, neighbour = st.member, st.ties, st.start, st.degree, st.neighbour
-    weight, bucket, logs, epoch = st.weight, st.bucket, st.logs, st.epoch
+    st = borrowed(st)
     total = 0
-    for x in range(len(member)):
-        total += ties[x]
+    for x in range(len(st.concept)):
+        total += st.concept[x, TIES]
     u, v = np.empty(total // 2, np.int32), np.empty(total // 2, np.int32)
     values = np.empty(total // 2, np.int64)
     k = 0
-    for x in range(len(member)):
-        for i in range(start[x], start[x] + degree[x]):
-            y = neighbour[i]
-            if y <= x:
-                continue
-            value = tie(weight[i], bucket[x], bucket[y], logs, epoch)
-            if value > 0:
-                u[k], v[k], values[k] = x, y, value
+    for x in range(len(st.concept)):
+        count = load(st, np.int32(x))
+        for i in range(count):
+            if st.row[i, 0] > x:
+                u[k], v[k], values[k] = x, st.row[i, 0], st.row[i, 1]
                 k += 1
     return u, v, values
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def end_batch(st):
     """Free emptied slots, forget the journal, keep only those who still wait."""
-    counters, touched, is_touched, size, free = (
-        st.counters,
-        st.touched,
-        st.is_touched,
-        st.size,
-        st.free,
-    )
-    listed, changed, pending, member, queued = (
-        st.listed,
-        st.changed,
-        st.pending,
-        st.member,
-        st.queued,
-    )
+    st = borrowed(st)
+    counters, concept, lists, slot, slots = st.counters, st.concept, st.lists, st.slot, st.slots
     for i in range(counters[TOUCHED]):
-        c = touched[i]
-        is_touched[c] = 0
-        if size[c] == 0:
-            free[counters[FREE]] = c
+        c = slots[TOUCHED, i]
+        slot[c, IS_TOUCHED] = 0
+        if slot[c, SIZE] == 0:
+            slots[FREE, counters[FREE]] = c
             counters[FREE] += 1
     counters[TOUCHED] = 0
     for i in range(counters[CHANGED]):
-        listed[changed[i]] &= ~4
+        concept[lists[CHANGED, i], LISTED] &= ~(1 << CHANGED)
     counters[CHANGED] = 0
     kept = 0
     for i in range(counters[PENDING]):
-        x = pending[i]
-        if member[x, 0] < 0:
-            queued[x] = 0
-        if queued[x]:
-            pending[kept] = x
+        x = lists[PENDING, i]
+        if concept[x, 0] < 0:
+            concept[x, QUEUED] = 0
+        if concept[x, QUEUED]:
+            lists[PENDING, kept] = x
             kept += 1
         else:
-            listed[x] &= ~1
+            concept[x, LISTED] &= ~(1 << PENDING)
     counters[PENDING] = kept

@@ -2,6 +2,10 @@
 
 n concepts, m community slots, ``DEPTH`` levels, b bonds. Slot 0 is the root. All weights are whole
 numbers (``index.communities.epoch``), so that sums kept under change never drift from a recount.
+
+What a kernel asks of one concept lies in one row, two lines of cache, and so does what it asks of
+one slot: a neighbour costs one look at memory, not one for each question. It also keeps the state
+at a few arrays; a call that hands fifty on costs a microsecond, from Python thirty.
 """
 
 from typing import NamedTuple
@@ -10,242 +14,217 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from index.counts.kernels import lent
+
 DEPTH = 12
 """Levels that the hierarchy can have; a community on the last one is not split further."""
 
-FREE, WORK, MOVES, PENDING, SEEDS, TOUCHED, CHANGED, TORN, LOOSE, BONDS, SPARE, LOST = range(12)
-"""Fields of ``State.counters``."""
-COUNTERS = 12
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+# Columns of ``State.concept``; columns 0 to DEPTH - 1 are the path of slots.
+BUCKET, TIES, QUEUED, LISTED = range(DEPTH, DEPTH + 4)
+SLACK = DEPTH + 4
+MARK = SLACK + DEPTH
+CONCEPT = 32
+
+# Columns of ``State.slot``.
+HEAD, LEVEL, PARENT, SIZE, CHILDREN, CHILD, NEXT_CHILD, LAST_CHILD = range(8)
+IS_TOUCHED, IS_TORN, TRIED, BONDED, IS_SEEN = range(8, 13)
+SLOT = 16
+
+# Columns of ``State.sums``.
+SUMS, INNER, SHARED, VALUE_BESIDE, COUNT_BESIDE, VALUE_BELOW, COUNT_BELOW = range(7)
+SUMMED = 8
+
+# Rows of ``State.lists`` and of ``State.slots``; for those that keep a length it stands under the
+# same number in ``State.counters``.
+PENDING, SEEDS, LOOSE, CHANGED, RING, FREE, TOUCHED, TORN, OVERSIZE = np.arange(9)
+NEAR, BESIDE, BELOW, THERE = range(4)
+LISTS, SLOT_LISTS = 5, 9
+
+# Further fields of ``State.counters``.
+WORK, MOVES, BONDS, SPARE, LOST, SHIFT, THRESHOLD, ROW = range(9, 17)
+STEP, AT_LEVEL, ROUND, WANTED, LIMIT, FRONTIER, REPAIRED, CUT, MERGED = range(17, 26)
+COUNTERS = 26
 
 KEY, VALUE, COUNT, CHAIN, NEXT, LAST = range(6)
 """Fields of a bond: ``slot << 32 | other``, sum of its ties, their number, and its lists."""
 
+ROOT = np.int32(0)
+TOP, PLUS, MINUS = np.int64(0), np.int64(1), np.int64(-1)
+"""Slot of the whole, level of C0, signs. Numpy's own numbers here and above, since numba compiles a
+function anew for every literal number that it is called with."""
+
 inner_njit = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]  # stubs lack them
 """For kernels that only kernels call: without an entry from Python they compile much faster."""
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 
 
 class State(NamedTuple):
     """Everything that the kernels read and write; one owner.
 
     Rows of the counts (``start``, ``degree``, ``neighbour``, ``weight``) are views and are never
-    written here. A pair ties its concepts when ``tie`` is positive. ``member[x, k]`` is the slot
-    of x at level k, -1 below its leaf; ``after`` and ``before`` chain the members of a slot from
-    ``head``. ``sums`` is the ties of a slot's members to everything in its parent, ``inner`` the
-    ties among them, each counted from both ends.
+    written here. A pair ties its concepts when ``tie`` is positive.
+
+    ``concept`` int32[n, CONCEPT]: the path (``concept[x, k]`` is the slot of x at level k, -1 below
+    its leaf); ``BUCKET``, rounded log2 f, beyond all weights where a concept is left out; ``TIES``,
+    their number; ``QUEUED``, bit k: waits for a local move at level k; ``LISTED``, bit i:
+    in list i; from ``SLACK`` on, what x may lose at each
+    level before another slot suits it better; ``MARK``, scratch, zero between uses.
+    ``after`` and ``before`` int32[n, DEPTH] chain the members of a slot from its ``HEAD``.
+    ``lists`` int32[LISTS, n]: concepts with a bit in ``QUEUED``; those that may have come apart
+    from their leaf; those that have ties and no community, or a community and no ties; those whose
+    path changed in this batch (``was`` int32[n, DEPTH]: their paths before it, in that order);
+    scratch.
+
+    ``slot`` int32[m, SLOT]: the first member; level; parent; members; how many children, the first
+    of them, and the children before and after; whether it is listed as touched (its members changed
+    in this batch) and as torn (its children may have come apart from each other); ``TRIED``, bit k:
+    as a whole, found no better place at level k, 0 once it changes; the first bond; scratch.
+    ``sums`` int64[m, SUMMED]: the ties of a slot's members to everything in its parent, those among
+    them, each counted from both ends; scratch, zero between uses.
+    ``slots`` int32[SLOT_LISTS, m]: slots that nobody holds, touched, torn, to be split; scratch.
 
     A bond is the ties between two communities, added up: see ``index.communities.kernels.bonds``.
+    ``bond_head`` int32, a power of two: first bond of each hash; ``bond`` int64[b, 6].
+    ``row`` int64[n, 2]: scratch, the neighbours tied to one concept and the weights of the ties.
     """
 
     start: Longs
     degree: Ints
     neighbour: Ints
     weight: Ints
-    bucket: Ints  # int32[n]: rounded log2 f; beyond all weights where a concept is left out
-    logs: Ints  # rounded log2 of small weights
-    epoch: Longs  # shift, threshold
-    ties: Ints  # int32[n]: number of ties of each concept
-    member: Ints  # int32[n, DEPTH]
+    logs: Ints
+    counters: Longs
+    concept: Ints
     after: Ints
     before: Ints
-    head: Ints  # int32[m]
-    level: Ints
-    parent: Ints
-    size: Ints
-    children: Ints  # int32[m]: how many
-    child: Ints  # int32[m]: the first child, chained by ``next_child`` and ``last_child``
-    next_child: Ints
-    last_child: Ints
-    sums: Longs  # int64[m]
-    inner: Longs
-    free: Ints  # stack of slots that nobody holds
-    counters: Longs
-    slack: Ints  # int32[n, DEPTH]: what x may lose at level k before another slot suits it better
-    queued: Ints  # int32[n]: bit k: waits for a local move at level k
-    pending: Ints  # the concepts with a bit in ``queued``
-    seeds: Ints  # concepts that may have come apart from their leaf
-    loose: Ints  # concepts that have ties and no community, or a community and no ties
-    listed: Ints  # int32[n]: bit 0 in pending, bit 1 in seeds, bit 2 in changed, bit 3 in loose
-    changed: Ints  # concepts whose membership changed in this batch
-    was: Ints  # int32[n, DEPTH]: their membership before it
-    touched: Ints  # int32[m]: slots whose members changed in this batch
-    is_touched: Ints
-    torn: Ints  # int32[m]: slots whose children may have come apart from each other
-    is_torn: Ints
-    tried: Ints  # int32[m]: bit k: as a whole, found no better place at level k; 0 once it changes
-    bonds: Ints  # int32[m]: the first bond of each slot, chained by NEXT and LAST
-    bond_head: Ints  # int32, a power of two: first bond of each hash, chained by CHAIN
-    bond: Longs  # int64[b, 6]: fields KEY to LAST
-    pot: Longs  # int64[m, 4] scratch, zero between uses: tie sums and counts, and those below
-    pot_list: Ints  # int32[2, m] scratch: the slots with something in the pot
-    along: Longs  # int64[2, DEPTH] scratch, zero between uses
-    shared: Longs  # int64[m] scratch, zero between uses
-    near: Ints  # int32[m] scratch
-    ring: Ints  # int32[n] scratch
-    mark: Ints  # int32[n] scratch, zero between uses
+    was: Ints
+    lists: Ints
+    slot: Ints
+    sums: Longs
+    slots: Ints
+    bond_head: Ints
+    bond: Longs
+    along: Longs
+    row: Longs
+
+    @property
+    def member(self) -> Ints:
+        """int32[n, DEPTH], a view: the path of every concept."""
+        return self.concept[:, :DEPTH]
+
+    def listed(self, which: int | np.integer) -> Ints:
+        """int32, a view: what is in one of the lists."""
+        rows = self.lists if which < LISTS else self.slots
+        return rows[which, : self.counters[which]]
 
 
 @inner_njit
-def tie(w, bx, by, logs, epoch):
+def borrowed(st):
+    """The same state for the time of one call from Python, which keeps the arrays alive."""
+    return State(
+        lent(st.start),
+        lent(st.degree),
+        lent(st.neighbour),
+        lent(st.weight),
+        lent(st.logs),
+        lent(st.counters),
+        lent(st.concept),
+        lent(st.after),
+        lent(st.before),
+        lent(st.was),
+        lent(st.lists),
+        lent(st.slot),
+        lent(st.sums),
+        lent(st.slots),
+        lent(st.bond_head),
+        lent(st.bond),
+        lent(st.along),
+        lent(st.row),
+    )
+
+
+@inner_njit
+def tie(w, bx, by, logs, counters):
     """The weight of a tie in this epoch: ``w (log2 w - b(fx) - b(fy) + s)``; 0 below threshold."""
     rounded = logs[w] if w < len(logs) else np.int64(np.rint(64.0 * np.log2(np.float64(w))))
-    value = np.int64(w) * (rounded - np.int64(bx) - np.int64(by) + epoch[0])
-    return value if value >= epoch[1] else np.int64(0)
+    value = np.int64(w) * (rounded - np.int64(bx) - np.int64(by) + counters[SHIFT])
+    return value if value >= counters[THRESHOLD] else np.int64(0)
 
 
 @inner_njit
-def enqueue(queued, listed, pending, counters, x, k):
-    """Let x wait for a local move at level k.
+def load(st, x):
+    """Lay the ties of x out in ``row``; returns how many there are.
 
-    What is called for every tie takes arrays: to hand the whole state on costs a microsecond.
+    Those who look at one concept again and again look at these: most pairs of a row are no ties.
     """
-    queued[x] |= 1 << k
-    if not listed[x] & 1:
-        listed[x] |= 1
-        pending[counters[PENDING]] = x
-        counters[PENDING] += 1
+    concept, neighbour, weight, logs, row = st.concept, st.neighbour, st.weight, st.logs, st.row
+    counters = st.counters
+    own, count, low, length = concept[x, BUCKET], 0, st.start[x], st.degree[x]
+    for i in range(low, low + length):
+        y = neighbour[i]
+        value = tie(weight[i], own, concept[y, BUCKET], logs, counters)
+        row[count, 0] = y
+        row[count, 1] = value
+        count += value > 0
+    counters[WORK] += length
+    return count
 
 
 @inner_njit
-def weaken(slack, queued, listed, pending, counters, x, k, value):
+def note(concept, lists, counters, x, which):
+    """Put x in a list, once."""
+    bit = np.int64(1) << which
+    if not concept[x, LISTED] & bit:
+        concept[x, LISTED] |= bit
+        lists[which, counters[which]] = x
+        counters[which] += 1
+
+
+@inner_njit
+def enqueue(concept, lists, counters, x, k):
+    """Let x wait for a local move at level k."""
+    concept[x, QUEUED] |= 1 << k
+    note(concept, lists, counters, x, PENDING)
+
+
+@inner_njit
+def weaken(concept, lists, counters, x, k, value):
     """The place of x at level k lost ``value`` against another; once too much, x waits."""
-    left = slack[x, k] - value
-    slack[x, k] = max(left, 0)
+    left = concept[x, SLACK + k] - value
+    concept[x, SLACK + k] = max(left, 0)
     if left < 0:
-        enqueue(queued, listed, pending, counters, x, k)
+        enqueue(concept, lists, counters, x, k)
 
 
 @inner_njit
-def soil(listed, seeds, counters, x):
+def soil(concept, lists, counters, x):
     """Note that x may have come apart from its leaf."""
-    if not listed[x] & 2:
-        listed[x] |= 2
-        seeds[counters[SEEDS]] = x
-        counters[SEEDS] += 1
+    note(concept, lists, counters, x, SEEDS)
 
 
 @inner_njit
-def loose_end(ties, member, listed, loose, counters, x):
+def loose_end(concept, lists, counters, x):
     """Note that x may have to get a community, or to lose it."""
-    if (ties[x] == 0) == (member[x, 0] >= 0) and not listed[x] & 8:
-        listed[x] |= 8
-        loose[counters[LOOSE]] = x
-        counters[LOOSE] += 1
+    if (concept[x, TIES] == 0) == (concept[x, 0] >= 0):
+        note(concept, lists, counters, x, LOOSE)
 
 
 @inner_njit
-def tear(is_torn, torn, counters, c):
+def tear(slot, slots, counters, c):
     """Note that the children of a slot may have come apart; the root may be in parts."""
-    if c > 0 and not is_torn[c]:
-        is_torn[c] = 1
-        torn[counters[TORN]] = c
+    if c > 0 and not slot[c, IS_TORN]:
+        slot[c, IS_TORN] = 1
+        slots[TORN, counters[TORN]] = c
         counters[TORN] += 1
 
 
 @inner_njit
-def touch(st, c):
+def touch(slot, slots, counters, c):
     """Note that the members of a slot changed."""
-    if not st.is_touched[c]:
-        st.is_touched[c] = 1
-        st.touched[st.counters[TOUCHED]] = c
-        st.counters[TOUCHED] += 1
-
-
-@inner_njit
-def journal(st, x):
-    """Keep the membership that x had before this batch."""
-    if not st.listed[x] & 4:
-        st.listed[x] |= 4
-        st.changed[st.counters[CHANGED]] = x
-        st.counters[CHANGED] += 1
-        for k in range(DEPTH):
-            st.was[x, k] = st.member[x, k]
-
-
-@inner_njit
-def adopt_child(st, c, parent):
-    """Put a slot among the children of another."""
-    first = st.child[parent]
-    st.parent[c] = parent
-    st.next_child[c] = first
-    st.last_child[c] = -1
-    if first >= 0:
-        st.last_child[first] = c
-    st.child[parent] = c
-    st.children[parent] += 1
-    tear(st.is_torn, st.torn, st.counters, parent)
-
-
-@inner_njit
-def give_up_child(st, c):
-    """Take a slot from the children of its parent."""
-    left, right = st.last_child[c], st.next_child[c]
-    if left >= 0:
-        st.next_child[left] = right
-    else:
-        st.child[st.parent[c]] = right
-    if right >= 0:
-        st.last_child[right] = left
-    st.children[st.parent[c]] -= 1
-    tear(st.is_torn, st.torn, st.counters, st.parent[c])
-
-
-@njit(cache=True)
-def take_slot(st, k, parent):
-    """A fresh slot; -1 where none is free. Slots emptied in a batch are free after it only."""
-    if st.counters[FREE] == 0:
-        return -1
-    st.counters[FREE] -= 1
-    c = st.free[st.counters[FREE]]
-    st.level[c] = k
-    st.size[c] = 0
-    st.children[c] = 0
-    st.child[c] = -1
-    st.sums[c] = 0
-    st.inner[c] = 0
-    st.head[c] = -1
-    adopt_child(st, c, parent)
-    return c
-
-
-@inner_njit
-def link(st, x, k, c):
-    """Put x into the chain of c."""
-    first = st.head[c]
-    st.member[x, k] = c
-    st.after[x, k] = first
-    st.before[x, k] = -1
-    if first >= 0:
-        st.before[first, k] = x
-    st.head[c] = x
-    st.size[c] += 1
-    st.tried[c] = 0
-    touch(st, c)
-
-
-@inner_njit
-def unlink(st, x, k):
-    """Take x out of the chain of its slot; an emptied slot leaves its parent."""
-    c = st.member[x, k]
-    left, right = st.before[x, k], st.after[x, k]
-    if left >= 0:
-        st.after[left, k] = right
-    else:
-        st.head[c] = right
-    if right >= 0:
-        st.before[right, k] = left
-    st.member[x, k] = -1
-    st.size[c] -= 1
-    st.tried[c] = 0
-    touch(st, c)
-    if st.size[c] == 0:
-        give_up_child(st, c)
-
-
-@inner_njit
-def take_path(path, st, x, levels):
-    """``path`` becomes that of x for so many levels, and ends there."""
-    for k in range(DEPTH):
-        path[k] = st.member[x, k] if k < levels else -1
+    slot[c, TRIED] = 0
+    if not slot[c, IS_TOUCHED]:
+        slot[c, IS_TOUCHED] = 1
+        slots[TOUCHED, counters[TOUCHED]] = c
+        counters[TOUCHED] += 1

@@ -7,7 +7,24 @@ import numpy as np
 
 from index.communities.epoch import LEFT_OUT, Epoch
 from index.communities.hierarchy import Hierarchy
-from index.communities.kernels.state import BONDS, COUNT, DEPTH, KEY, VALUE
+from index.communities.kernels.state import (
+    BONDS,
+    CHILD,
+    CHILDREN,
+    COUNT,
+    DEPTH,
+    INNER,
+    IS_SEEN,
+    KEY,
+    MARK,
+    NEXT_CHILD,
+    PARENT,
+    SHARED,
+    SIZE,
+    SUMS,
+    TIES,
+    VALUE,
+)
 
 
 def graph_of(counts, epoch: Epoch):
@@ -41,13 +58,15 @@ def validate(dynamic, max_size):
         if len(children):
             assert len(inside) > 0.8 * max_size
     _validate_sums(dynamic, graph)
-    scratch = (state.shared, state.pot, state.along)
-    assert not any(values.any() for values in (*scratch, state.mark))
+    assert not state.sums[:, SHARED:].any()
+    assert not state.along.any()
+    assert not state.concept[:, MARK].any()
+    assert not state.slot[:, IS_SEEN].any()
 
 
 def _validate_sums(dynamic, graph):
     state = dynamic._state
-    sums, inner = np.zeros(len(state.size), np.int64), np.zeros(len(state.size), np.int64)
+    sums, inner = np.zeros(len(state.slot), np.int64), np.zeros(len(state.slot), np.int64)
     ties = np.zeros(len(state.member), np.int64)
     bonds = defaultdict(lambda: [0, 0])
     for u, v, weight in graph.edges(data="weight"):
@@ -63,16 +82,16 @@ def _validate_sums(dynamic, graph):
                 _bind(bonds, state.member[u], state.member[v], k, weight)
                 break
             inner[a] += 2 * weight
-    assert (ties == state.ties).all()
-    alive = state.size > 0
+    assert (ties == state.concept[:, TIES]).all()
+    alive = state.slot[:, SIZE] > 0
     alive[0] = True
-    assert (sums[alive] == state.sums[alive]).all()
-    assert (inner[alive] == state.inner[alive]).all()
+    assert (sums[alive] == state.sums[alive, SUMS]).all()
+    assert (inner[alive] == state.sums[alive, INNER]).all()
     held = state.bond[state.bond[:, COUNT] != 0][:, [KEY, VALUE, COUNT]].tolist()
     assert {(key >> 32, key & 0xFFFFFFFF): [v, n] for key, v, n in held} == bonds
     assert state.counters[BONDS] == len(bonds)
     for parent in np.flatnonzero(alive):
-        assert len(list(_children(state, parent))) == state.children[parent]
+        assert len(list(_children(state.slot, parent))) == state.slot[parent, CHILDREN]
 
 
 def _bind(bonds, p, q, k, weight):
@@ -85,13 +104,13 @@ def _bind(bonds, p, q, k, weight):
         bonds[int(a), int(b)][1] += 1
 
 
-def _children(state, parent):
-    child = state.child[parent]
+def _children(slot, parent):
+    child = slot[parent, CHILD]
     while child >= 0:
-        assert state.parent[child] == parent
-        assert state.size[child] > 0
+        assert slot[child, PARENT] == parent
+        assert slot[child, SIZE] > 0
         yield child
-        child = state.next_child[child]
+        child = slot[child, NEXT_CHILD]
 
 
 def flat(labels, level):
