@@ -8,7 +8,8 @@ quarter more room; its old place is waste until the pool is compacted.
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import int64, njit, void
+from numba.core.cgutils import raw_memmove
 from numba.extending import intrinsic
 
 _ROWS = "int64[::1], int32[::1], int32[::1], int32[::1], int32[::1]"
@@ -30,7 +31,23 @@ def _lent(typing_context: Any, array: Any) -> Any:
 
 lent: Any = intrinsic(_lent)
 """An array for the time of a call, without counting references. Numba counts one, by an atomic
-operation, for every array handed to a function: in loops over ties a fifth of a batch's time."""
+operation, for every array handed to a function: in loops over ties a fifth of a batch's time.
+Only for arguments from Python, which keeps them: what a kernel makes itself it must own."""
+
+
+def _shift(typing_context: Any, values: Any, to: Any, at: Any, count: Any) -> Any:
+    """``values[to : to + count] = values[at : at + count]``, which may overlap."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        there, here = (builder.gep(view.data, [arguments[i]]) for i in (1, 2))
+        raw_memmove(builder, there, here, arguments[3], view.itemsize)
+        return context.get_dummy_value()
+
+    return void(values, int64, int64, int64), emit
+
+
+_shift_entries: Any = intrinsic(_shift)
 
 
 @njit("int64(int64, int64, int32, int32[::1])", cache=True, nogil=True)
@@ -48,6 +65,8 @@ def lower_bound(low, high, key, neighbour):
 @njit(f"int64({_PAIRS}, {_ROWS})", cache=True, nogil=True)
 def first_negative(u, v, dw, start, degree, capacity, neighbour, weight):
     """Index of the first pair that a delta would make negative; -1 if there is none."""
+    start, degree = lent(start), lent(degree)
+    neighbour, weight = lent(neighbour), lent(weight)
     for i in range(len(u)):
         if dw[i] >= 0:
             continue
@@ -60,6 +79,14 @@ def first_negative(u, v, dw, start, degree, capacity, neighbour, weight):
     return -1
 
 
+@njit("int64(int64, int64, int64, int32[::1], int32[::1])", cache=True, nogil=True)
+def move_entries(to, low, end, neighbour, weight):
+    """Move the entries [low, end) to ``to``, in one go; returns where they end there."""
+    _shift_entries(neighbour, to, low, end - low)
+    _shift_entries(weight, to, low, end - low)
+    return to + end - low
+
+
 @njit(f"boolean(int32, int64, {_ROWS}, int64[::1])", cache=True, nogil=True)
 def make_room(x, more, start, degree, capacity, neighbour, weight, tail):
     """See that row x has room for ``more`` entries; False where the pool is full."""
@@ -70,9 +97,7 @@ def make_room(x, more, start, degree, capacity, neighbour, weight, tail):
     to, low = tail[0], start[x]
     if to + room > len(neighbour):
         return False
-    for i in range(degree[x]):
-        neighbour[to + i] = neighbour[low + i]
-        weight[to + i] = weight[low + i]
+    move_entries(to, low, low + degree[x], neighbour, weight)
     start[x] = to
     capacity[x] = room
     tail[0] = to + room
@@ -97,8 +122,8 @@ def change_held(low, end, k, others, dw, neighbour, weight):
     What is missing is moved to the front of ``others`` and ``dw``. Returns the new end.
     """
     missing = 0
-    hole = end
     at = low
+    to, kept = int64(-1), end  # entries from ``kept`` on go to ``to``, once there is a hole
     for i in range(k):
         at = lower_bound(at, end, others[i], neighbour)
         if at == end or neighbour[at] != others[i]:
@@ -108,30 +133,20 @@ def change_held(low, end, k, others, dw, neighbour, weight):
             continue
         weight[at] += dw[i]
         if weight[at] == 0:
-            hole = min(hole, at)
-    to = hole
-    for i in range(hole, end):
-        if weight[i] != 0:
-            neighbour[to] = neighbour[i]
-            weight[to] = weight[i]
-            to += 1
-    return to
+            to = at if to < 0 else move_entries(to, kept, at, neighbour, weight)
+            kept = at + 1
+    return end if to < 0 else move_entries(to, kept, end, neighbour, weight)
 
 
 @njit(f"void(int64, int64, int64, {_PAIRS}, int32[::1])", cache=True, nogil=True)
 def merge_in(low, end, k, others, dw, neighbour, weight):
     """Merge ``others[:k]`` into the sorted row [low, end), from the back; it becomes k longer."""
-    read, write, left = end - 1, end + k - 1, k - 1
-    while left >= 0:
-        if read >= low and neighbour[read] > others[left]:
-            neighbour[write] = neighbour[read]
-            weight[write] = weight[read]
-            read -= 1
-        else:
-            neighbour[write] = others[left]
-            weight[write] = dw[left]
-            left -= 1
-        write -= 1
+    for left in range(k - 1, -1, -1):
+        at = lower_bound(low, end, others[left], neighbour)
+        move_entries(at + left + 1, at, end, neighbour, weight)
+        neighbour[at + left] = others[left]
+        weight[at + left] = dw[left]
+        end = at
 
 
 @njit(f"int64(int32, int64, int32[::1], int32[::1], {_ROWS}, int64[::1])", cache=True, nogil=True)
@@ -166,6 +181,8 @@ def apply_pairs(
     """
     n = len(u)
     others, changes = np.empty(n, np.int32), np.empty(n, np.int32)
+    start, degree, capacity, tail = lent(start), lent(degree), lent(capacity), lent(tail)
+    neighbour, weight = lent(neighbour), lent(weight)
     i, j = done[0], done[1]
     while i < n or j < n:
         x = u[i] if j == n or (i < n and u[i] < by_v[j]) else by_v[j]
