@@ -24,7 +24,7 @@ from index.store.connection import (
     store_path,
     translated,
 )
-from index.store.copy import copy_database
+from index.store.copy import copy_database, size_of
 from index.store.lock import WriterLock
 from index.types import Millis
 
@@ -98,7 +98,7 @@ class Origin:
                 schema=SCHEMA_VERSION,
                 fingerprint=meta.get(connection, meta.FINGERPRINT) or "",
                 committed_at=generations.latest(connection).head.committed_at,
-                store_bytes=path.stat().st_size,
+                store_bytes=size_of(connection),
             )
 
     def changes(self, since: Mark) -> Body | None:
@@ -169,8 +169,8 @@ class Origin:
         path = self._work.new_file()
         try:
             with translated(store):
-                _check_room(self._directory, _SPARE * store.stat().st_size)
                 with closing(open_readonly(store)) as connection:
+                    _check_room(self._directory, _SPARE * size_of(connection))
                     copy_database(connection, path)
                 with closing(open_readonly(path)) as connection:
                     mark = _newest_mark(connection)
@@ -248,5 +248,5 @@ def _check_room(directory: Path, needed: float) -> None:
 
 def _largest(store: Path) -> int:
     """Bytes up to which changes are cheaper to take than the whole store."""
-    with translated(store):
-        return max(LEAST_LIMIT, store.stat().st_size // 4)
+    with closing(open_readonly(store)) as connection, translated(store):
+        return max(LEAST_LIMIT, size_of(connection) // 4)
