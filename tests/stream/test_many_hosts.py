@@ -245,7 +245,7 @@ def test_a_line_that_is_slow_and_breaks_gives_the_index_of_a_good_one(broker, co
     topic, breaks = next(names), (9_000, 20_000, 30_000, 45_000)
     create_topic(connection, topic, partitions=2)
     producer = KafkaProducer(connection)
-    producer.publish(topic, list(stream_of(random.Random(11), 1500)))
+    producer.publish(topic, list(stream_of(random.Random(11), 1000)))
     producer.close()
     line = Line(broker.near, broker.far, delay=0.01, rate=200_000, breaks=breaks)
     try:
