@@ -26,10 +26,10 @@ _STEPS = {
 }
 """What leads from a schema to the next one."""
 
-_ROOM = 1.5
+_ROOM = 1.2
 """Free space that a change asks for, in sizes of the store: the copy, and what the steps write.
 
-They write indexes; those of both steps together are a tenth of a store of Reuters.
+They write indexes; those of both steps are a fiftieth of a store of Reuters.
 """
 
 Told = Callable[["MigrationReport"], None]
