@@ -64,14 +64,23 @@ const well = (status) =>
 export function worriesOf(status) {
   const o = status.operations;
   const found = [];
-  if (status.lag === null) found.push("The lag is not known: the source cannot be asked.");
+  if (status.lag === null && !o.follows) found.push("The lag is not known: the source cannot be asked.");
   if (status.freshness_seconds > LATE_SECONDS) {
     found.push(`The oldest record that is not searchable has waited ${duration(status.freshness_seconds)}.`);
   }
-  if (o.degraded.length) found.push(`Some parts are not reachable, others stand in for them: ${o.degraded.join(", ")}.`);
+  if (o.follows) found.push(...behind(o.follows));
+  const away = o.degraded.filter((part) => part !== "writer");
+  if (away.length) found.push(`Some parts are not reachable, others stand in for them: ${away.join(", ")}.`);
   if (o.dead_letters_pending) found.push(`${counted(o.dead_letters_pending, "rejected record")} to be replayed or dropped: "tidegraph dead-letters" lists them.`);
   if (o.wal_bytes > DEEP_LOG_BYTES) found.push(`The write-ahead log has grown to ${bytes(o.wal_bytes)}: a reader may hold it.`);
   return found;
+}
+
+/** What to look at where this is a copy of a store on another host. */
+function behind(follows) {
+  const ago = follows.behind_seconds === null ? "an unknown time" : duration(follows.behind_seconds);
+  if (follows.problem) return [`This copy cannot follow its writer and answers from ${ago} ago: ${follows.problem}.`];
+  return follows.behind_seconds > LATE_SECONDS ? [`This copy is ${ago} behind its writer.`] : [];
 }
 
 function tiles(status) {
@@ -163,8 +172,19 @@ function process(status) {
     ["Collection", h("bdi", {}, o.collection)],
     ["Role", o.role || "\u2013"],
     ["Assessor", o.assessor || "\u2013"],
+    ...followed(o.follows),
     ["Degraded", o.degraded.length ? o.degraded.join(", ") : "no"],
   ]);
+}
+
+function followed(follows) {
+  if (!follows) return [];
+  const generations = follows.behind_generations === null ? "\u2013" : number(follows.behind_generations);
+  return [
+    ["Follows", h("bdi", {}, follows.writer)],
+    ["Behind", `${duration(follows.behind_seconds)}, ${generations} generations`],
+    ...(follows.fetching ? [["Fetches", "a whole copy"]] : []),
+  ];
 }
 
 function table(title, heads, rows) {

@@ -8,7 +8,7 @@ import pytest
 
 from index.types import Millis
 from index.view import DocumentChange
-from query.service.status import Operations
+from query.service.status import FollowStatus, Operations
 from tests.query.service.fakes import Desk
 from tests.query.service.small_index import HOUR, ITEMS, NOW, FakeIndex, Item
 
@@ -273,6 +273,13 @@ def test_operations_say_first_whether_all_is_well(visiting):
         desk.operations = Operations(degraded=("vectors",), dead_letters_pending=3)
         page.wait_for_selector(".verdict[data-state=worried] >> text=vectors")
         assert "3 rejected records" in page.inner_text(".verdict")
+        copy = FollowStatus("http://writer", 9, 4, 61.5, fetching=True, problem="it is away")
+        desk.operations = Operations(degraded=("writer",), follows=copy)
+        page.wait_for_selector(".verdict >> text=answers from 1 min ago: it is away")
+        assert "stand in" not in page.inner_text(".verdict")
+        assert page.get_by_text("1 min, 4 generations").count() == 1
+        desk.operations = Operations(follows=replace(copy, problem="", behind_seconds=0.4))
+        page.wait_for_selector(".verdict[data-state=well]")
 
 
 def test_the_view_waits_while_a_figure_is_being_copied(visiting):
