@@ -141,8 +141,11 @@ def following(
 
 @contextmanager
 def origin(settings: Settings) -> Iterator[Origin | None]:
-    """What gives the store to followers; None where anybody could ask for it without a key."""
-    if not (settings.loopback or settings.api_keys):
+    """What gives the store to followers; None where no key is asked for.
+
+    Not on loopback either: any page in a browser there could have a copy made.
+    """
+    if not settings.api_keys:
         yield None
         return
     with closing(Origin(settings.data)) as given:

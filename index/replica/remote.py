@@ -36,7 +36,7 @@ _CONFLICT = 409
 _SAID = {
     401: "it wants an API key, or another one: set follow_key",
     403: "it refuses the key",
-    404: "it gives its store to nobody, or is of an older release",
+    404: "it gives its store to nobody (for want of an API key), or is of an older release",
 }
 
 

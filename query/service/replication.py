@@ -105,7 +105,9 @@ def get_checkpoint(
 
 def _origin(service: ServiceGiven) -> Origin:
     if service.origin is None:
-        raise ProblemError(404, "no_replication", "This service gives its store to nobody.")
+        raise ProblemError(
+            404, "no_replication", "This service gives its store to nobody: it has no API key."
+        )
     return service.origin
 
 

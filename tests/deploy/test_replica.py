@@ -220,10 +220,10 @@ def test_an_address_that_cannot_be_followed_is_a_mistake_of_usage(address):
     check(Settings(follow="https://writer:8321/below"))
 
 
-def test_a_store_is_given_to_nobody_where_everybody_could_ask(tmp_path):
+def test_a_store_is_given_to_nobody_where_no_key_is_asked_for(tmp_path):
     for settings, given in (
-        (Settings(data=tmp_path), True),
-        (Settings(data=tmp_path, host="0.0.0.0", api_keys=("k",)), True),  # noqa: S104
+        (Settings(data=tmp_path), False),
+        (Settings(data=tmp_path, api_keys=("k",)), True),
         (Settings(data=tmp_path, host="0.0.0.0", allow_anonymous=True), False),  # noqa: S104
     ):
         with origin(settings) as found:
