@@ -212,6 +212,13 @@ def all_paths(tree):
             yield from (f"{key}.{path}" for path in all_paths(value))
 
 
+def test_the_page_on_deployment_sets_values_that_are_there():
+    text = (ROOT / "docs/deployment.md").read_text("utf-8")
+    named = re.findall(r"(?:--set |`)([a-z]+(?:\.\w+)+)=", text)
+    assert len(named) >= 4
+    assert set(named) <= set(all_paths(values()))
+
+
 def test_chart_image_and_program_are_of_one_release():
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text("utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
