@@ -110,7 +110,7 @@ def _value(text, scope):
 
 
 def _plain(value):
-    return {True: "true", False: "false"}.get(value, str(value)) if value != "" else ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _field(name, scope):
