@@ -406,4 +406,4 @@ class Writer:
 
 def _cut(hierarchy: Hierarchy, generation: Generation) -> Hierarchy:
     """Without the room that the arrays hold for concepts to come."""
-    return replace(hierarchy, leaf=hierarchy.leaf[: generation.next_numbers.concept])
+    return hierarchy.resized(generation.next_numbers.concept)

@@ -6,6 +6,7 @@ from enum import StrEnum
 import numpy as np
 
 from index.communities.hierarchy import Hierarchy
+from index.communities.leaves import Leaves
 from index.communities.partition import Partition
 from index.types import Int32Array, Int64Array
 
@@ -162,7 +163,7 @@ def _assembled(
         level=np.concatenate(levels)[order].astype(np.int16),
         parent=np.concatenate(parents)[order],
         sizes=np.concatenate(sizes)[order].astype(np.int32),
-        leaf=leaf,
+        leaves=Leaves(leaf),
     )
 
 

@@ -79,7 +79,7 @@ def _by_concept(n: int) -> dict[str, Any]:
         "before": np.full((n, DEPTH), -1, np.int32),
         "was": np.empty((n, DEPTH), np.int32),
         "lists": np.empty((LISTS, n), np.int32),
-        "row": np.empty((n + 1, 2), np.int64),
+        "row": np.empty((n + 1, 3), np.int64),
     }
 
 

@@ -108,11 +108,12 @@ class DynamicCommunities:
         *,
         queue_all: bool = False,
     ) -> None:
-        counts.reserve(len(hierarchy.leaf))
+        counts.reserve(len(hierarchy.leaves))
         self._counts = counts
         self._epoch = epoch
         self._settings = settings or DynamicSettings()
         self.hierarchy = hierarchy.extended(counts.concept_count)
+        self._leaf = self.hierarchy.leaf.copy()
         slots = 2 * len(hierarchy.ids) + 1024
         self._state = arrays.empty_state(counts, epoch, slots)
         self._ledger = Ledger(np.zeros(slots, np.int64), np.zeros(slots, np.int64), next_id)
@@ -218,20 +219,20 @@ class DynamicCommunities:
     def _name(self) -> Adoption:
         state = self._state
         named = name_batch(state, self._ledger)
-        concepts = named.concepts
-        before = self.hierarchy.extended(len(state.concept)).leaf
-        leaf = before.copy()
-        leaf[concepts] = leaves_of(state, self._ledger, concepts)
+        self._grow_leaf(len(state.concept))
+        leaf = leaves_of(state, self._ledger, named.concepts)
+        at = np.flatnonzero(leaf != self._leaf[named.concepts])
+        moved = named.concepts[at], leaf[at]
+        self._leaf[moved[0]] = moved[1]
+        leaves = self.hierarchy.extended(len(state.concept)).leaves.moved(*moved)
         self._release()
-        self.hierarchy = freeze(state, self._ledger, named, leaf, self.hierarchy)
-        moved = concepts[leaf[concepts] != before[concepts]]
-        return Adoption(
-            self.hierarchy,
-            (moved, leaf[moved]),
-            named.deaths,
-            named.lineage,
-            self._ledger.next_id,
-        )
+        self.hierarchy = freeze(state, self._ledger, named, leaves, self.hierarchy)
+        return Adoption(self.hierarchy, moved, named.deaths, named.lineage, self._ledger.next_id)
+
+    def _grow_leaf(self, count: int) -> None:
+        if count > len(self._leaf):
+            more = np.full(count - len(self._leaf), Hierarchy.NONE, np.int64)
+            self._leaf = np.concatenate([self._leaf, more])
 
     def _release(self) -> None:
         """End the batch: emptied slots are free again, lists are cleared."""

@@ -32,13 +32,11 @@ def following(before: Hierarchy, change: HierarchyChange, count: int, epoch: int
         joined = np.concatenate([old[kept], change.rows[:, at].astype(old.dtype)])
         return joined[order]
 
-    leaf = before.extended(count).leaf.copy()
-    leaf[change.concepts] = change.leaves
     return Hierarchy(
         epoch=epoch,
         ids=ids[order],
         level=column(before.level, 1),
         parent=column(before.parent, 2),
         sizes=column(before.sizes, 3),
-        leaf=leaf,
+        leaves=before.extended(count).leaves.moved(change.concepts, change.leaves),
     )

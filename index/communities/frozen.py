@@ -16,6 +16,7 @@ from index.communities.kernels.state import (
     TOUCHED,
     State,
 )
+from index.communities.leaves import Leaves
 from index.communities.naming import Moves, name
 from index.types import Int32Array, Int64Array
 
@@ -87,9 +88,9 @@ def leaves_of(state: State, ledger: Ledger, concepts: Int32Array) -> Int64Array:
 
 
 def freeze(
-    state: State, ledger: Ledger, named: Named, leaf: Int64Array, before: Hierarchy
+    state: State, ledger: Ledger, named: Named, leaves: Leaves, before: Hierarchy
 ) -> Hierarchy:
-    """The hierarchy of the named slots, from the one before; ``leaf`` is kept, not copied.
+    """The hierarchy of the named slots, from the one before.
 
     Only the ids that a batch gave or ended are sorted in; the others keep their order.
     """
@@ -104,5 +105,5 @@ def freeze(
         level=state.slot[order, LEVEL].astype(np.int16),
         parent=ledger.ids[state.slot[order, PARENT]],  # the root's id is 0
         sizes=state.slot[order, SIZE],
-        leaf=leaf,
+        leaves=leaves,
     )

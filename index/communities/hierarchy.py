@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from index.communities.leaves import NONE, Leaves
 from index.types import Int32Array, Int64Array
 
 
@@ -14,19 +15,20 @@ class Hierarchy:
     """Communities by lasting id, nested: every one but those of level 0 lies in its parent.
 
     ``ids`` int64[k] ascending; ``level`` int16[k] from 0 (C0); ``parent`` int64[k], ``ROOT`` for
-    level 0; ``sizes`` int32[k], concepts in it; ``leaf`` int64[n], the deepest community of each
-    concept, ``NONE`` where it has none. The root (level -1) is the whole corpus and not listed.
+    level 0; ``sizes`` int32[k], concepts in it; ``leaves``: the deepest community of each
+    concept, ``NONE`` where it has none; ``leaf`` lays them out. The root (level -1) is the whole
+    corpus and not listed.
     """
 
     ROOT: ClassVar[int] = 0
-    NONE: ClassVar[int] = -1
+    NONE: ClassVar[int] = NONE
 
     epoch: int
     ids: Int64Array
     level: Int32Array
     parent: Int64Array
     sizes: Int32Array
-    leaf: Int64Array
+    leaves: Leaves
 
     @classmethod
     def empty(cls, concept_count: int) -> "Hierarchy":
@@ -38,16 +40,21 @@ class Hierarchy:
             np.zeros(0, np.int16),
             nothing,
             np.zeros(0, np.int32),
-            np.full(concept_count, cls.NONE, np.int64),
+            Leaves(nothing, count=concept_count),
         )
 
     def extended(self, concept_count: int) -> "Hierarchy":
         """The same with room for new concepts, which belong nowhere yet."""
-        missing = concept_count - len(self.leaf)
-        if missing <= 0:
-            return self
-        leaf = np.concatenate([self.leaf, np.full(missing, self.NONE, np.int64)])
-        return replace(self, leaf=leaf)
+        return self if concept_count <= len(self.leaves) else self.resized(concept_count)
+
+    def resized(self, concept_count: int) -> "Hierarchy":
+        """The same for more concepts, or for fewer."""
+        return replace(self, leaves=self.leaves.resized(concept_count))
+
+    @property
+    def leaf(self) -> Int64Array:
+        """int64[n]: the deepest community of each concept, laid out when first asked for."""
+        return self.leaves.row
 
     @cached_property
     def depth(self) -> int:
@@ -74,7 +81,7 @@ class Hierarchy:
     @cached_property
     def _paths(self) -> Int64Array:
         """int64[depth, n]: the community of each concept at each level, ``NONE`` where none."""
-        paths = np.full((self.depth, len(self.leaf)), self.NONE, np.int64)
+        paths = np.full((self.depth, len(self.leaves)), self.NONE, np.int64)
         placed = np.flatnonzero(self.leaf != self.NONE)
         if len(placed) and self.depth:
             above = self._ancestors[:, np.searchsorted(self.ids, self.leaf[placed])]
@@ -84,7 +91,7 @@ class Hierarchy:
     def at_level(self, level: int) -> Int64Array:
         """int64[n]: each concept's community at a level; ``NONE`` where its branch is shallower."""
         if not 0 <= level < self.depth:
-            return np.full(len(self.leaf), self.NONE, np.int64)
+            return np.full(len(self.leaves), self.NONE, np.int64)
         row: Int64Array = self._paths[level]
         return row
 

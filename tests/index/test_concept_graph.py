@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from index.communities.hierarchy import Hierarchy
+from index.communities.leaves import Leaves
 from index.concept_graph import Bounds, Part, around, of_community, whole
 from index.errors import UnknownPartError
 from index.graph_export import gexf, graphml, node_link, xml_text
@@ -52,7 +53,7 @@ def grouped(snapshot, communities: dict[str, int]):
         level=np.array([0, 0, 1, 1], np.int16),
         parent=np.array([0, 0, 1, 1]),
         sizes=np.array([5, 3, 3, 2], np.int32),
-        leaf=leaf,
+        leaves=Leaves(leaf),
     )
     assert hierarchy.check() == []
     return replace(snapshot, hierarchy=hierarchy)

@@ -12,6 +12,7 @@ import numpy as np
 
 from index.change_log import columns_of
 from index.communities.hierarchy import Hierarchy
+from index.communities.leaves import Leaves
 from index.segment import Segment
 from index.snapshot import Head, Labels, Snapshot, Totals
 from index.types import Analysis, Facet, Millis, Scalar
@@ -183,7 +184,7 @@ class MemoryView:
             level=np.array([groups[int(i)][0] for i in ids], np.int16),
             parent=np.array([groups[int(i)][1] for i in ids], np.int64),
             sizes=sizes,
-            leaf=leaf,
+            leaves=Leaves(leaf),
         )
         self.snapshot = replace(self.snapshot, hierarchy=hierarchy)
         return self

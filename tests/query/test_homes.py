@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index.communities.hierarchy import Hierarchy
+from index.communities.leaves import Leaves
 from query.graph import SearchGraph
 from query.homes import Branches, Lists, deepest_homes, homes
 from tests.query.small import stories
@@ -45,7 +46,9 @@ def hierarchy(leaf, parents=None):
     ids = np.array(sorted(parents), np.int64)
     parent = np.array([parents[c] for c in ids.tolist()], np.int64)
     level = (parent != 0).astype(np.int16)
-    return Hierarchy(1, ids, level, parent, np.zeros(len(ids), np.int32), np.array(leaf, np.int64))
+    return Hierarchy(
+        1, ids, level, parent, np.zeros(len(ids), np.int32), Leaves(np.array(leaf, np.int64))
+    )
 
 
 @given(

@@ -115,29 +115,47 @@ def retie(st, u, v, dw):
     return changed
 
 
+@inner_njit
+def load_changes(st, x, before, now):
+    """Lay out in ``row`` whose ties x changes by crossing, their old and new weights; counts them.
+
+    A loop of its own, so short that the processor reads many neighbours at once.
+    """
+    concept, neighbour, weight, logs, row = st.concept, st.neighbour, st.weight, st.logs, st.row
+    counters = st.counters
+    count, low = 0, st.start[x]
+    for i in range(low, low + st.degree[x]):
+        y = neighbour[i]
+        by = concept[y, BUCKET]
+        old = tie(weight[i], before, by, logs, counters)
+        new = tie(weight[i], now, by, logs, counters)
+        row[count, 0] = y
+        row[count, 1] = old
+        row[count, 2] = new
+        count += old != new
+    counters[WORK] += st.degree[x]
+    return count
+
+
 @njit(cache=True, nogil=True)
 def cross(st, concepts, buckets):
     """Let concepts go over into other buckets, after the counts changed; returns ties changed."""
     st = borrowed(st)
-    concept, lists, counters, logs, along = st.concept, st.lists, st.counters, st.logs, st.along
-    sums, slots, neighbour, weight = st.sums, st.slots, st.neighbour, st.weight
+    concept, lists, counters, along = st.concept, st.lists, st.counters, st.along
+    sums, slots, row = st.sums, st.slots, st.row
     changed = 0
     for j in range(len(concepts)):
         x = concepts[j]
-        before, now = concept[x, BUCKET], buckets[j]
-        concept[x, BUCKET] = now
-        near, below, low = TOP, TOP, st.start[x]
-        for i in range(low, low + st.degree[x]):
-            y = neighbour[i]
-            by = concept[y, BUCKET]
-            old = tie(weight[i], before, by, logs, counters)
-            new = tie(weight[i], now, by, logs, counters)
-            if old != new:
-                changed += 1
-                near, below = take_over(
-                    concept, lists, counters, along, sums, slots, x, y, old, new, near, below
-                )
-        counters[WORK] += st.degree[x]
+        before = concept[x, BUCKET]
+        concept[x, BUCKET] = buckets[j]
+        near, below = TOP, TOP
+        count = load_changes(st, x, before, buckets[j])
+        for i in range(count):
+            y, old, new = np.int32(row[i, 0]), row[i, 1], row[i, 2]
+            near, below = take_over(
+                concept, lists, counters, along, sums, slots, x, y, old, new, near, below
+            )
+        changed += count
         loose_end(concept, lists, counters, x)
         pour(st, concept[x], TOP, near, below, PLUS)
         for k in range(DEPTH):

@@ -87,7 +87,7 @@ class State(NamedTuple):
 
     A bond is the ties between two communities, added up: see ``index.communities.kernels.bonds``.
     ``bond_head`` int32, a power of two: first bond of each hash; ``bond`` int64[b, 6].
-    ``row`` int64[n, 2]: scratch, the neighbours tied to one concept and the weights of the ties.
+    ``row`` int64[n, 3]: scratch, the neighbours tied to one concept and the weights of the ties.
     """
 
     start: Longs

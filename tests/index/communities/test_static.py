@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from index.communities.adopt import LineageKind, adopt
 from index.communities.connected import broken_communities
 from index.communities.hierarchy import Hierarchy
+from index.communities.leaves import Leaves
 from index.communities.partition import Partition, modularity, partition
 from tests.index.communities.graphs import (
     as_networkx,
@@ -174,5 +175,6 @@ def test_broken_hierarchies_are_noticed(change, problem):
         "leaf": [1, 1, 2, 2],
     }
     arrays = {name: np.array(column) for name, column in (whole | change).items()}
-    problems = Hierarchy(epoch=1, **arrays).check()
+    leaves = Leaves(arrays.pop("leaf"))
+    problems = Hierarchy(epoch=1, leaves=leaves, **arrays).check()
     assert any(problem in text for text in problems)

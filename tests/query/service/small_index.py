@@ -8,6 +8,7 @@ import numpy as np
 
 from index.change_log import ChangeColumns, columns_of
 from index.communities.hierarchy import Hierarchy
+from index.communities.leaves import Leaves
 from index.segment import Segment
 from index.snapshot import Head, Labels, Snapshot, Totals
 from index.types import ConceptKey, ConceptKind, Millis
@@ -115,7 +116,7 @@ def snapshot_of(items: Sequence[Item], generation: int) -> Snapshot:
         level=np.zeros(len(ids), np.int16),
         parent=np.zeros(len(ids), np.int64),
         sizes=sizes.astype(np.int32),
-        leaf=np.array(homes, np.int64),
+        leaves=Leaves(np.array(homes, np.int64)),
     )
     newest = Millis(int(times.max(initial=0)))
     head = Head(
