@@ -133,9 +133,12 @@ class Replica:
         mark = self.mark()
         if mark is not None and not self._wanted and self.fits(fingerprint):
             try:
-                return self._follow(remote, mark, started)
+                step = self._follow(remote, mark, started)
             except CheckpointNeededError as error:
                 self._wanted = str(error)
+            else:
+                self._drop_unwanted()
+                return step
         why = self._wanted or "there is no store yet"
         self.fetching = True
         try:
@@ -210,6 +213,12 @@ class Replica:
         if before.exists() and name != before.name:
             switch_store(self._directory, name)
             self._replaced.append((self._clock(), before))
+
+    def _drop_unwanted(self) -> None:
+        """Remove the part of a copy that a process began which was killed; changes lead on."""
+        with translated(self._directory):
+            for path in self._directory.glob(f"{INCOMING_NAME}*"):
+                path.unlink()
 
     def _remove_replaced(self) -> None:
         due = [one for one in self._replaced if self._clock() - one[0] > REMOVED_AFTER]

@@ -73,6 +73,9 @@ def test_a_follower_begins_with_a_copy_and_is_then_level_after_every_step(source
             with reader.pin() as view:
                 assert view.full_text(["storm"], 5)[0].tolist() == [5, 3]
                 assert view.was_deleted("b")
+        source.write(("b", "back again"))
+        step()
+        assert rows(target) == rows(source.directory)
         assert verify(target).ok
         assert not list(target.glob("incoming*"))
 
@@ -366,7 +369,8 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(source, target)
         step()
         shutil.copy(store_path(target), target / "index-2.db")
         (target / "incoming-changes.db").write_bytes(b"half")
-        (target / "incoming.db-wal").write_bytes(b"of another copy")
+        (target / "incoming.db").write_bytes(b"a part of a copy")
+        (target / "incoming.db.tag").write_text("of it")
     dead = source.directory / "replication-x"
     dead.mkdir()
     (dead / "0.db").write_bytes(b"half")
