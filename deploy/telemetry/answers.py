@@ -9,8 +9,8 @@ from query.standing.runner import AskedReport
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 """Methods that are label values; a client may send any word."""
 
-PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Routes that are asked all the time; their lines are for debugging."""
+PROBES = frozenset({"/healthz", "/readyz", "/metrics", "/v1/replication/generations"})
+"""Routes that are asked all the time, by probes and followers; their lines are for debugging."""
 
 SERVER_ERROR = 500
 

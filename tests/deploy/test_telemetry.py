@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from deploy.telemetry import logs
+from deploy.telemetry.answers import PROBES
 from deploy.telemetry.metrics import Metrics
 from deploy.telemetry.observe import Telemetry
 from index.admission import DocumentOutcome
@@ -126,11 +127,14 @@ def test_a_search_is_counted_by_how_it_ended(lines: io.StringIO) -> None:
     assert value(metrics, "search_stage_seconds_count", stage="rank") == 1
 
 
-def test_probes_are_counted_but_not_logged(lines: io.StringIO) -> None:
+@pytest.mark.parametrize("route", sorted(PROBES))
+def test_what_is_asked_all_the_time_is_counted_but_not_logged(
+    route: str, lines: io.StringIO
+) -> None:
     metrics = Metrics()
-    Telemetry(metrics).observe(RequestReport("r", "GET", "/healthz", 200, 0.001))
+    Telemetry(metrics).observe(RequestReport("r", "GET", route, 200, 0.001))
     assert told(lines) == []
-    labels = {"method": "GET", "route": "/healthz", "status": "200"}
+    labels = {"method": "GET", "route": route, "status": "200"}
     assert value(metrics, "requests_total", **labels) == 1
 
 
