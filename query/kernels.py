@@ -69,29 +69,49 @@ def strongest_place(begin, end, concepts, place_of, weight, places, best, streng
     cache=True,
     nogil=True,
 )
-def deepest_place(begin, end, concepts, leaf, above, weight, share, best):
+def deepest_place(begin, end, concepts, leaf, above, weight, share, best):  # noqa: C901  see below
     """Write for each list the strongest place of the deepest level that has enough of its weight.
 
     ``leaf`` gives the deepest place of each concept (-1: none), ``above`` the place around it at
     each level (-1 below its own). The first level always has enough; -1 where it has no weight.
+    A list's weights are summed by leaf, and from there level by level in the place around. In one
+    piece, since to pass arrays to other functions costs half as much again.
     """
-    longest = longest_of(begin, end)
-    leaves, held = np.empty(longest, np.int32), np.empty(longest, np.int32)
-    worth, total = np.empty(longest, np.float64), np.zeros(above.shape[1], np.float64)
+    met = np.empty(longest_of(begin, end), np.int32)
+    total = np.zeros(above.shape[1], np.float64)
     for i in range(len(begin)):
         best[i], count, whole = -1, 0, 0.0
         for concept in concepts[begin[i] : end[i]]:
-            whole += weight[concept]
-            if leaf[concept] >= 0:
-                leaves[count], worth[count] = leaf[concept], weight[concept]
-                count += 1
+            worth, place = weight[concept], leaf[concept]
+            whole += worth
+            if place < 0 or worth == 0:
+                continue
+            if total[place] == 0:
+                met[count], count = place, count + 1
+            total[place] += worth
         for level in range(len(above) - 1, -1, -1):
-            for at in range(count):
-                held[at] = above[level, leaves[at]]
-            top, strength = heaviest(count, held, worth, total)
+            top, strength = -1, 0.0
+            for place in met[:count]:
+                here = above[level, place] == place
+                if here and (total[place] > strength or (total[place] == strength and place < top)):
+                    top, strength = place, total[place]
             if top >= 0 and (level == 0 or strength >= share * whole):
                 best[i] = top
                 break
+            left = 0
+            for place in met[:count]:
+                around = place
+                if above[level, place] == place and level > 0:
+                    around = above[level - 1, place]
+                    more, total[place] = total[place], 0.0
+                    before = total[around]
+                    total[around] += more
+                    if before > 0:  # met already
+                        continue
+                met[left], left = around, left + 1
+            count = left
+        for place in met[:count]:
+            total[place] = 0.0
 
 
 @njit(
