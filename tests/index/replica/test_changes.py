@@ -7,16 +7,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from index.errors import StoreError
 from index.replica import changes as given_out
 from index.replica.changes import write_changes
 from index.replica.errors import CheckpointNeededError
 from index.replica.mark import Mark
 from index.store import changes, dead_letters, documents, generations, lineage
-from index.store.connection import store_path
+from index.store.connection import open_writable, store_path
 from index.store.follower import Follower
 from index.types import Reason, Rejected
 from index.verify import verify
 from index.writer import Writer
+from tests.index.replica.served import Source
 from tests.index.replica.twins import copied, follow, mark, rows
 from tests.index.simple import FINGERPRINT, START, Feed, commit
 from tests.index.test_live import STEP, opened, run, started
@@ -150,3 +152,26 @@ def test_the_store_itself_cannot_be_changed_by_giving_changes(store, tmp_path):
     with suppress(CheckpointNeededError):
         write_changes(store_path(directory), old, tmp_path / "given.db", largest=1 << 30)
     assert rows(directory) == before
+
+
+def test_a_volume_that_fills_leaves_the_twin_as_it_was_and_asks_for_no_copy(tmp_path, monkeypatch):
+    source, target = Source(tmp_path / "store"), tmp_path / "twin"
+    source.write(("a", "port ship"))
+    copied(source.directory, target)
+    before = rows(target)
+    source.write(("b", "crane oil " * 5000))
+
+    def full(path):
+        connection = open_writable(path)
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    with monkeypatch.context() as patch:
+        patch.setattr("index.replica.apply.open_writable", full)
+        with pytest.raises(StoreError, match="full"):
+            follow(source.directory, target)
+    assert rows(target) == before
+    follow(source.directory, target)
+    assert rows(target) == rows(source.directory)
+    source.close()
