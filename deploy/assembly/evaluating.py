@@ -75,12 +75,17 @@ def modes_of(text: str) -> tuple[Mode, ...]:
 
 def budgets_of(text: str, largest: int) -> tuple[int, ...]:
     """``20,100`` taken apart, smallest first. Raises ``UsageError``."""
-    budgets = []
-    for part in _parts(text, "--budgets"):
-        if not (part.isascii() and part.isdigit() and 1 <= int(part) <= largest):
-            raise UsageError(f"--budgets: {part!r} is no whole number from 1 to {largest}")
-        budgets.append(int(part))
-    return tuple(sorted(set(budgets)))
+    return numbers_of(text, "--budgets", 1, largest)
+
+
+def numbers_of(text: str, option: str, least: int, largest: int) -> tuple[int, ...]:
+    """Whole numbers with commas between them, smallest first. Raises ``UsageError``."""
+    numbers = []
+    for part in _parts(text, option):
+        if not (part.isascii() and part.isdigit() and least <= int(part) <= largest):
+            raise UsageError(f"{option}: {part!r} is no whole number from {least} to {largest}")
+        numbers.append(int(part))
+    return tuple(sorted(set(numbers)))
 
 
 def _parts(text: str, option: str) -> list[str]:
@@ -91,8 +96,10 @@ def _parts(text: str, option: str) -> list[str]:
     return parts
 
 
-def read_queries(path: Path) -> Queries:
+def read_queries(path: Path, *, evidence: bool = True) -> Queries:
     """Questions from JSON Lines, plain or gzip: ``id``, ``query``, ``evidence_doc_ids``.
+
+    Where ``evidence`` is not needed those without any are kept too.
 
     Raises:
         UsageError: there is no such file, a line says no question, or none has evidence.
@@ -102,12 +109,13 @@ def read_queries(path: Path) -> Queries:
     judged, left_out = [], 0
     for place, line in _lines(path):
         query = _query(place, line)
-        if query.evidence:
+        if query.evidence or not evidence:
             judged.append(query)
         else:
             left_out += 1
     if not judged:
-        raise UsageError(f"{path}: none of its {left_out} questions names evidence")
+        what = f"none of its {left_out} questions names evidence" if left_out else "no question"
+        raise UsageError(f"{path}: {what}")
     return Queries(tuple(judged), left_out)
 
 

@@ -16,6 +16,7 @@ if typing.TYPE_CHECKING:
     from query.types import Mode
 
 OUTPUT = "Output"
+JUDGE = "Judged by a model"
 
 
 def evaluate(
@@ -25,17 +26,60 @@ def evaluate(
         typer.Option("--documents", metavar="FILE", help="Documents, JSON Lines (plain or .gz)."),
     ],
     queries: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--queries",
             metavar="FILE",
             help="Questions, JSON Lines (plain or .gz): id, query, evidence_doc_ids.",
         ),
-    ],
+    ] = None,
     modes: Annotated[
         str, typer.Option("--modes", help="Of lazy, hybrid, vector, bm25, global.")
     ] = "lazy,hybrid,vector,bm25",
     budgets: Annotated[str, typer.Option("--budgets", help="Relevance tests.")] = "20,100,500",
+    judge: Annotated[
+        bool,
+        typer.Option(
+            "--judge",
+            help="Have the model compare the answers of the first mode with those of the others.",
+            rich_help_panel=JUDGE,
+        ),
+    ] = False,
+    trials: Annotated[
+        int,
+        typer.Option(
+            "--trials", min=1, max=20, help="Of each pair in each order.", rich_help_panel=JUDGE
+        ),
+    ] = 3,
+    synthetic: Annotated[
+        int,
+        typer.Option(
+            "--synthetic",
+            metavar="N",
+            min=0,
+            max=500,
+            help="Instead of --queries: local questions that the model makes from the documents, "
+            "and as many global ones.",
+            rich_help_panel=JUDGE,
+        ),
+    ] = 0,
+    contexts: Annotated[
+        str,
+        typer.Option(
+            "--contexts",
+            help="Tokens that the baselines answer from: 8000,64000.",
+            rich_help_panel=JUDGE,
+        ),
+    ] = "8000",
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--system",
+            metavar="NAME=COMMAND",
+            help="Another system to compare with. May be repeated.",
+            rich_help_panel=JUDGE,
+        ),
+    ] = None,
     as_json: Json = False,
     markdown: Annotated[
         Path | None,
@@ -60,7 +104,7 @@ def evaluate(
     """Judge the search on questions with known evidence, for every mode and budget.
 
     The documents are replayed as a stream into a temporary index, or into --data, which is kept
-    and used again.
+    and used again. With --judge a model compares the answers themselves.
     """
     import tempfile
 
@@ -77,8 +121,20 @@ def evaluate(
         wanted = evaluating.modes_of(modes)
         spent = evaluating.budgets_of(budgets, settings.budget_max)
         _check_outputs(markdown, plot)
-        asked = evaluating.read_queries(queries)
+        asked = _queries(queries, synthetic, judge=judge)
         with progress.counting("") as told:
+            if judge or asked is None:
+                from deploy.cli import judging
+
+                judging.run(
+                    settings,
+                    documents,
+                    asked,
+                    judging.Wanted(wanted, spent, contexts, tuple(system or ()), trials, synthetic),
+                    told,
+                    as_json=as_json,
+                )
+                return
             rows = _rows(settings, documents, asked, wanted, spent, told)
     if markdown is not None:
         markdown.write_text(figures.markdown(rows), "utf-8")
@@ -92,6 +148,18 @@ def evaluate(
         session.console(error=True).print(
             f"questions left out, since they name no evidence: {asked.left_out:,}"
         )
+
+
+def _queries(queries: Path | None, synthetic: int, *, judge: bool) -> "Queries | None":
+    """The questions of a file; None where a model is to make them."""
+    from deploy.assembly import evaluating
+    from deploy.errors import UsageError
+
+    if (queries is None) == (not synthetic):
+        raise UsageError("give either --queries FILE, or --synthetic N with --judge")
+    if synthetic and not judge:
+        raise UsageError("--synthetic makes questions to be judged: add --judge")
+    return None if queries is None else evaluating.read_queries(queries, evidence=not judge)
 
 
 def _rows(

@@ -11,6 +11,7 @@ from query.model.client import ModelClient, ModelSettings
 
 STAGES = {
     "You prepare": "refine", "You judge": "test", "You collect": "map", "You answer": "answer",
+    "You compare": "judge", "You make": "make",
 }  # fmt: skip
 
 
