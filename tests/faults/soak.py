@@ -32,12 +32,16 @@ from tests.bench.corpus import documents
 from tests.bench.pipeline import REUTERS, percentile
 
 TOPIC = "documents"
+FIRST = 300
+"""Documents before anything is measured: kernels are compiled for them."""
 CALIBRATION = 1_500
 """Documents at the beginning that come as fast as they are taken; the rate is half of that."""
 WARM_UP = 0.25
 """Share of the time that is not judged; the window is half of it, so that expiry goes on after."""
 SLOPE = 1.0
-"""Percent an hour that memory may grow; a short run allows as much in all, since it cannot tell."""
+"""Percent an hour that memory may grow."""
+SHORT = 2.0
+"""Percent in all that it may grow where less than an hour is judged: caches fill meanwhile."""
 MEDIAN, LAST = 1.0, 3.0
 """Seconds of freshness, median and 99th percentile."""
 _LOOK, _SAMPLE, _STEP = 0.5, 5.0, 0.05
@@ -73,7 +77,8 @@ def judged(samples, freshness):
     memory = [sample.memory for sample in samples]
     slope = statistics.linear_regression(hours, memory).slope
     growth = 100 * slope / statistics.fmean(memory)
-    bound = SLOPE / min(1.0, hours[-1] - hours[0])
+    length = hours[-1] - hours[0]
+    bound = SLOPE if length >= 1 else SHORT / length
     half = len(samples) // 2
     first, second = (max(s.descriptors for s in part) for part in (samples[:half], samples[half:]))
     return [
@@ -151,11 +156,16 @@ class Soak:
 
     def calibrate(self):
         """Half of the documents a second that it takes when they come all at once."""
-        self._producer.publish(TOPIC, self.stream.take(CALIBRATION))
+        self._through(FIRST)
         started = time.monotonic()
-        while self.status()["lag"]:
-            time.sleep(0.2)
+        self._through(CALIBRATION)
         return CALIBRATION / (time.monotonic() - started) / 2
+
+    def _through(self, count):
+        """Publish so many, and wait until all are searchable."""
+        last = self._producer.publish(TOPIC, self.stream.take(count))[-1]
+        while not any(p["offset"] > last.offset for p in self.status()["positions"]):
+            time.sleep(0.1)
 
     def run(self, seconds, rate, told):
         samples, freshness = [], []
@@ -219,7 +229,8 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         soak = Soak(Path(work), max(10, round(seconds * WARM_UP / 2)), chosen.seed)
         with closing(soak):
-            rate = chosen.rate or soak.calibrate()
+            sustained = soak.calibrate()
+            rate = chosen.rate or sustained
             # All words have come by the end of the warm-up: what is known of them is never let go.
             del soak.stream.texts[max(100, int(rate * WARM_UP * seconds)) :]
             say(f"{rate:.1f} documents a second for {chosen.minutes:g} minutes")

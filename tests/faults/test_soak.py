@@ -19,9 +19,9 @@ def missed(samples, freshness=(0.3,) * 100):
 
 @pytest.mark.parametrize(
     ("hours", "growth", "expected"),
-    [(2, 0.9, []), (2, 1.2, ["memory, slope"]), (0.1, 5, []), (0.1, 15, ["memory, slope"])],
+    [(1.5, 0.9, []), (1.5, 1.2, ["memory, slope"]), (0.1, 18, []), (0.1, 25, ["memory, slope"])],
 )
-def test_memory_may_grow_by_a_hundredth_an_hour_or_in_a_short_run(hours, growth, expected):
+def test_memory_may_grow_by_a_hundredth_an_hour_or_by_two_in_a_short_run(hours, growth, expected):
     assert missed(samples(hours, growth=growth)) == expected
 
 
