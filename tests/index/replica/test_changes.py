@@ -21,13 +21,16 @@ from index.writer import Writer
 from tests.index.replica.served import Source
 from tests.index.replica.twins import copied, follow, mark, rows
 from tests.index.simple import FINGERPRINT, START, Feed, commit
-from tests.index.test_live import STEP, opened, run, started
+from tests.index.test_live import GALE, STEP, opened, run, started
 from tests.index.test_writer import same_snapshot
 
 STEPS = st.lists(st.one_of(STEP, STEP, st.tuples(st.just("reject"))), min_size=1, max_size=6)
 EVENTS = st.lists(
     st.one_of(STEPS, STEPS, st.sampled_from(["run", "restart", "follow"])), max_size=9
 )
+
+
+FORGETTING = ("dead_letters", "tombstones", "generations", "lineage", "communities")
 
 
 def arrivals(feed, steps):
@@ -50,6 +53,8 @@ def forgetful():
         patch.setattr(changes, "KEPT_MILLIS", 30 * 60 * 1000)
         patch.setattr(documents, "TOMBSTONE_MILLIS", 3)
         patch.setattr(lineage.prune, "__defaults__", (8,))
+        patch.setattr(documents.forget_tombstones, "__defaults__", (None, 12))
+        patch.setattr(given_out, "TRACES", 12)
         yield
 
 
@@ -78,6 +83,31 @@ def test_a_twin_that_follows_now_and_then_is_the_same_row_by_row(events, tmp_pat
     assert report.ok, [check for check in report.checks if not check.ok]
     reader.close()
     writer.close()
+
+
+def test_what_a_store_forgets_for_its_age_its_twin_forgets_too(tmp_path):
+    """Dead letters, tombstones of deletes, generations, lineage, communities that have ended."""
+    source, target = tmp_path / "store", tmp_path / "twin"
+    writer, feed = started(source)
+    copied(source, target)
+    had: dict[str, set[str]] = {}
+    for number in range(36):
+        text = GALE if number % 2 else "tide gale crew\ntide gale wind"
+        edits = feed.upsert("gale", text), feed.upsert(f"k{number}", f"port w{number}")
+        refused = feed.reject(Rejected(Reason.NOT_JSON, "broken"))
+        commit(writer, [*edits, feed.delete(f"k{number - 1}"), refused])
+        if number < 12 and number % 3 == 0:
+            run(writer)
+        if number % 4 == 0:
+            follow(source, target)
+            found = rows(target)
+            assert found == rows(source)
+            for name in FORGETTING:
+                had.setdefault(name, set()).update(map(repr, found[name]))
+    writer.close()
+    for name in FORGETTING:
+        ids = {row.split(",")[0] for row in map(repr, rows(target)[name])}
+        assert {row.split(",")[0] for row in had[name]} - ids, name
 
 
 def test_what_expires_and_is_forgotten_goes_from_the_twin_too(tmp_path):
