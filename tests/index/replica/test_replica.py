@@ -236,6 +236,7 @@ TAMPERED = {
     "a gap": "UPDATE generations SET id = id + 1",
     "a row of a generation": "UPDATE generations SET watermark = watermark + 1",
     "a chunk too few": "DELETE FROM chunks",
+    "a document too few": "DELETE FROM documents",
     "other concepts": "UPDATE chunks SET concepts = zeroblob(4)",
     "another analyzer": "UPDATE meta SET value = replace(value, 'simple', 'other')",
     "a table too few": "DROP TABLE lineage",
