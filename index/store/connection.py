@@ -134,18 +134,18 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise StoreError(f"cannot use {path}: {error}{_space(path)}") from error
+        raise StoreError(f"cannot use {path}: {error}{_space(path, error)}") from error
     except OSError as error:
         raise StoreError(f"cannot use {path}: {error.strerror or error}") from error
 
 
-def _space(path: Path) -> str:
+def _space(path: Path, error: sqlite3.Error) -> str:
     """What to add where the disk is full: SQLite calls that an I/O error at times."""
     try:
         free = shutil.disk_usage(path.parent).free
     except OSError:
         return ""
-    return " (the disk is full)" if free < _FULL else ""
+    return " (the disk is full)" if free < _FULL and "full" not in str(error) else ""
 
 
 @contextmanager

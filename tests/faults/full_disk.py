@@ -25,13 +25,13 @@ from tests.stream.test_consumer import NoGrouping, Pool, Scripted
 from tests.test_end_to_end import STREAM, environment
 
 KIB = 1024
-ROOM = (0, 150, 20, 80, 120, 10, 120, 150, 60, 120)
+ROOM = (0, 150, 20, 80, 120, 60)
 """KiB that are left free, round by round; the whole stream asks for some hundreds."""
 
 
 def values():
     """The stream: edits, deletes and rejects among it."""
-    return [one.value for one in messages(500, random.Random(3))]
+    return [one.value for one in messages(300, random.Random(3))]
 
 
 def index(directory):
