@@ -1,13 +1,18 @@
 """A command run to its end, with what it cost; all its children are counted."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import psutil
+
+TURN_SECONDS = 8.0
+"""How long a command runs before something else has its turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +24,27 @@ class Cost:
     peak_bytes: int
 
 
-def measure(*arguments: str) -> Cost:
-    """Run ``tidegraph ARGUMENTS`` and measure it; its output goes to standard error."""
+def measure(*arguments: str, between: Callable[[], object] | None = None) -> Cost:
+    """Run ``tidegraph ARGUMENTS`` and measure it; its output goes to standard error.
+
+    ``between`` is called every few seconds while the command stands still; the clock leaves its
+    time out.
+    """
     before = os.times()
     started = time.monotonic()
     command = [sys.executable, "-m", "deploy.cli", *arguments]
     process = subprocess.Popen(command, stdout=sys.stderr)
     peak = _PeakMemory(process.pid)
     peak.start()
+    paused = 0.0
+    while between is not None and _runs_on(process):
+        process.send_signal(signal.SIGSTOP)
+        stopped = time.monotonic()
+        between()
+        paused += time.monotonic() - stopped
+        process.send_signal(signal.SIGCONT)
     code = process.wait()
-    wall = time.monotonic() - started
+    wall = time.monotonic() - started - paused
     peak.stop()
     if code:
         sys.exit(f"tidegraph {' '.join(arguments)} ended with {code}")
@@ -36,6 +52,15 @@ def measure(*arguments: str) -> Cost:
     cpu = after.children_user + after.children_system
     cpu -= before.children_user + before.children_system
     return Cost(cpu, wall, peak.bytes)
+
+
+def _runs_on(process: "subprocess.Popen[bytes]") -> bool:
+    """Whether a command still runs after its turn."""
+    try:
+        process.wait(TURN_SECONDS)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
 
 
 class _PeakMemory(threading.Thread):
