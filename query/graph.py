@@ -178,14 +178,23 @@ class SearchGraph:
     def placed(self, level: int) -> Placed:
         """Which documents have a living chunk at home in which community of a level."""
         if level not in self._placed:
-            snapshot = self.snapshot
-            chunks = Lists.joined(self.chunks.indptr, self.chunks.indices)
-            home, _ = homes(chunks, self.branches, level, self.idf)
+            snapshot, home = self.snapshot, self._strongest(level)
             self._placed[level] = placed(home, snapshot.shown, snapshot.chunk_document)
         return self._placed[level]
 
     @cached_property
     def _placed(self) -> dict[int, Placed]:
+        return {}
+
+    def _strongest(self, level: int) -> Int64Array:
+        """int64[rows]: each chunk's community of the highest affinity at a level, -1 for none."""
+        if level not in self._strongest_of:
+            chunks = Lists.joined(self.chunks.indptr, self.chunks.indices)
+            self._strongest_of[level], _ = homes(chunks, self.branches, level, self.idf)
+        return self._strongest_of[level]
+
+    @cached_property
+    def _strongest_of(self) -> dict[int, Int64Array]:
         return {}
 
     def prepare_like(self, other: "SearchGraph") -> None:
@@ -210,11 +219,10 @@ class SearchGraph:
         if (community == root).all():
             everywhere = np.asarray(self.chunks @ used, np.float32) / named
             return np.full(len(named), root, np.int64), everywhere
-        lists = Lists.joined(self.chunks.indptr, self.chunks.indices)
-        home, _ = homes(lists, self.branches, level, self.idf)
-        inside = community[lists.concepts] == np.repeat(home, sizes)
+        home, concepts = self._strongest(level), self.chunks.indices
+        inside = community[concepts] == np.repeat(home, sizes)
         owner = np.repeat(np.arange(len(home)), sizes)
-        shared = np.bincount(owner[inside], used[lists.concepts[inside]], len(home))
+        shared = np.bincount(owner[inside], used[concepts[inside]], len(home))
         standing = (shared / named).astype(np.float32)
         return np.where(standing > 0, home, root), standing
 
