@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import httpx
 import pytest
@@ -16,6 +16,7 @@ from deploy.settings import Settings
 from query.standing.delivery import EVENT, SIGNATURE, DeliveryError, signature
 from query.standing.types import BadWebhookError
 from tests.deploy.test_processes import Background, tidegraph, told
+from tests.loopback import loopback
 
 
 class Hook(BaseHTTPRequestHandler):
@@ -38,21 +39,15 @@ class Hook(BaseHTTPRequestHandler):
 
 @contextmanager
 def hook(*statuses, hangs=False):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hook)
-    server.daemon_threads = True
-    server.got, server.statuses, server.gate = [], list(statuses), threading.Event()
-    server.url = f"http://127.0.0.1:{server.server_port}/hook"
-    if not hangs:
-        server.gate.set()
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.gate.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with loopback(Hook) as server:
+        server.got, server.statuses, server.gate = [], list(statuses), threading.Event()
+        server.url += "/hook"
+        if not hangs:
+            server.gate.set()
+        try:
+            yield server
+        finally:
+            server.gate.set()
 
 
 def at(address):

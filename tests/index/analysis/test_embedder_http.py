@@ -1,11 +1,10 @@
 """Vectors by a scripted server on loopback that speaks /v1/embeddings."""
 
 import json
-import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from index.analysis.pool import AnalysisPool
 from index.analysis.settings import AnalyzerSettings, EmbedderSettings
 from index.errors import EmbedderAwayError, EmbedderError
 from tests.index.analysis.documents import document
+from tests.loopback import loopback
 
 DIMENSIONS = 4
 
@@ -59,15 +59,8 @@ def served(script):
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with loopback(Handler) as server:
+        yield f"{server.url}/v1", asked
 
 
 @contextmanager

@@ -1,15 +1,15 @@
 """A store of plain analyses behind the real service, and a server that says what a test wants."""
 
-import threading
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from index.replica.origin import Origin
 from query.service.app import create_app
 from query.service.server import ServerThread
 from query.service.service import Limits
 from tests.index.simple import Feed, commit, open_writer
+from tests.loopback import loopback
 from tests.query.service.fakes import Desk
 
 KEY = "secret"
@@ -74,15 +74,6 @@ def scripted(answer):
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    server.asked = []
-    server.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
+    with loopback(Handler) as server:
+        server.asked = []
         yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

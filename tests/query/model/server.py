@@ -2,12 +2,12 @@
 
 import json
 import re
-import threading
 import time
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from query.model.client import ModelClient, ModelSettings
+from tests.loopback import loopback
 
 STAGES = {
     "You prepare": "refine", "You judge": "test", "You collect": "map", "You answer": "answer",
@@ -144,16 +144,8 @@ def served(script):
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", calls
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with loopback(Handler) as server:
+        yield f"{server.url}/v1", calls
 
 
 @contextmanager

@@ -1,11 +1,12 @@
 """A server on loopback that serves feeds well and badly."""
 
 import gzip
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.loopback import loopback
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -26,19 +27,10 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def served(pages: dict[str, Callable[[Handler], None]]) -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    server.pages = pages
-    server.seen = []
-    server.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
+    with loopback(Handler) as server:
+        server.pages = pages
+        server.seen = []
         yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def page(body: bytes, *, status: int = 200, **headers: str) -> Callable[[Handler], None]:
