@@ -40,15 +40,23 @@ def newest_of(
 ) -> list[tuple[DocumentBrief, ...]]:
     """The same for several groups of document rows, read from the store at once."""
     snapshot = view.snapshot
-    chosen = []
-    for rows in groups:
-        order = np.lexsort((-rows, -snapshot.observed_at[rows]))[:count]
-        chosen.append(snapshot.documents[rows[order]].tolist())
+    chosen = [
+        snapshot.documents[_newest(snapshot.observed_at, rows, count)].tolist() for rows in groups
+    ]
     documents = view.documents(sorted({number for numbers in chosen for number in numbers}))
     return [
         tuple(_brief(documents[number]) for number in numbers if number in documents)
         for numbers in chosen
     ]
+
+
+def _newest(observed_at: Int64Array, rows: Int64Array, count: int) -> Int64Array:
+    """The rows that arrived last, equal ones the later row first; only those near are sorted."""
+    moments = observed_at[rows]
+    if len(rows) > count:
+        near = moments >= np.partition(moments, -count)[-count]
+        rows, moments = rows[near], moments[near]
+    return rows[np.lexsort((-rows, -moments))][:count]
 
 
 def _brief(document: StoredDocument) -> DocumentBrief:

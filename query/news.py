@@ -7,7 +7,15 @@ from query.changes import Time
 from query.errors import BadFilterError
 from query.graph import GraphCache, SearchGraph
 from query.trends import TrendsAsked
-from query.types_news import Communities, CommunityCard, ConceptCard, News, TimeRow, Trends
+from query.types_news import (
+    Communities,
+    CommunityCard,
+    ConceptCard,
+    News,
+    Order,
+    TimeRow,
+    Trends,
+)
 
 
 class Newsroom:
@@ -54,10 +62,16 @@ class Newsroom:
         return trends.trends(view, self._graph(view), asked)
 
     def communities(
-        self, view: View, *, level: int = 0, since: Millis, limit: int = 20
+        self,
+        view: View,
+        *,
+        level: int = 0,
+        order: Order = Order.SIZE,
+        since: Millis,
+        limit: int = 20,
     ) -> Communities:
         """See ``overview.communities``."""
-        return overview.communities(view, self._graph(view), level, since, limit)
+        return overview.communities(view, self._graph(view), level, order, since, limit)
 
     def community(self, view: View, community: int, *, since: Millis) -> CommunityCard:
         """See ``overview.community``."""

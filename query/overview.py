@@ -18,6 +18,7 @@ from query.types_news import (
     CommunityCard,
     ConceptCard,
     ConceptNeighbour,
+    Order,
 )
 
 NAMED = 8
@@ -27,12 +28,12 @@ DOCUMENTS = 10
 
 
 def communities(
-    view: View, graph: SearchGraph, level: int, since: Millis, limit: int
+    view: View, graph: SearchGraph, level: int, order: Order, since: Millis, limit: int
 ) -> Communities:
-    """The largest and the fastest growing communities of a level.
+    """The largest or the fastest growing communities of a level.
 
     Growth compares arrivals since ``since`` with those expected from the community's share of
-    all documents; communities are ordered by how far beyond chance that is,
+    all documents; communities that grew are ordered by how far beyond chance that is,
     ``(recent - expected) / sqrt(expected + 1)``.
 
     Raises:
@@ -44,24 +45,29 @@ def communities(
             f"there is no level {level}; the levels are 0 to {max(hierarchy.depth - 1, 0)}"
         )
     held = graph.placed(level)
-    recent, expected = _arrivals(graph, held, since)
-    largest = np.lexsort((held.ids, -np.diff(held.bounds)))[:limit]
-    beyond = (recent - expected) / np.sqrt(expected + 1)
-    growing = np.lexsort((held.ids, -beyond))
-    growing = growing[(recent > expected)[growing]][:limit]
-
-    def told(order: Int64Array) -> tuple[CommunityBrief, ...]:
-        return _briefs(view, graph, level, held.ids[order].tolist(), since)
-
+    first = _largest(held) if order is Order.SIZE else _growing(graph, held, since)
     return Communities(
         level=level,
         levels=hierarchy.depth,
         count=hierarchy.levels[level] if hierarchy.depth else 0,
         since=since,
-        largest=told(largest),
-        growing=told(growing),
+        communities=_briefs(view, graph, level, held.ids[first[:limit]].tolist(), since),
         generation=graph.snapshot.generation,
     )
+
+
+def _largest(held: Placed) -> Int64Array:
+    """Places among ``held.ids``, those of the most documents first."""
+    found: Int64Array = np.lexsort((held.ids, -np.diff(held.bounds)))
+    return found
+
+
+def _growing(graph: SearchGraph, held: Placed, since: Millis) -> Int64Array:
+    """Places among ``held.ids`` of those that grew, the furthest beyond chance first."""
+    recent, expected = _arrivals(graph, held, since)
+    beyond = (recent - expected) / np.sqrt(expected + 1)
+    found: Int64Array = np.lexsort((held.ids, -beyond))
+    return found[(recent > expected)[found]]
 
 
 def community(view: View, graph: SearchGraph, number: int, since: Millis) -> CommunityCard:

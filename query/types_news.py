@@ -4,6 +4,7 @@ Everything here is frozen; the service turns it into JSON field by field, under 
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from index.types import Millis
 from query.types import Citation
@@ -103,16 +104,22 @@ class CommunityBrief:
     samples: tuple[DocumentBrief, ...]
 
 
+class Order(StrEnum):
+    """How communities are ordered."""
+
+    SIZE = "size"
+    GROWTH = "growth"
+
+
 @dataclass(frozen=True, slots=True)
 class Communities:
-    """One level: the largest and the fastest growing communities."""
+    """The first communities of a level in the order asked for."""
 
     level: int
     levels: int
     count: int
     since: Millis
-    largest: tuple[CommunityBrief, ...]
-    growing: tuple[CommunityBrief, ...]
+    communities: tuple[CommunityBrief, ...]
     generation: int
 
 

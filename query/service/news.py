@@ -1,7 +1,6 @@
 """What can be had without a question: what is new, communities, concepts, counts over time."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Annotated
 
 import numpy as np
@@ -30,7 +29,7 @@ from query.service.models_news import (
 from query.service.reading import TAGGED, ReaderGiven, ServiceGiven
 from query.service.story import tell, timelines
 from query.service.times import LENGTH_PATTERN, MOMENT, MOMENT_SCHEMA, moment, span
-from query.types_news import CommunityBrief
+from query.types_news import CommunityBrief, Order
 
 router = APIRouter(prefix="/v1", tags=["news"], responses=TAGGED)
 
@@ -56,13 +55,6 @@ Recent = Annotated[
     str,
     Query(description=f"Growth counts arrivals since: {MOMENT}", json_schema_extra=MOMENT_SCHEMA),
 ]
-
-
-class Order(StrEnum):
-    """How communities are ordered."""
-
-    SIZE = "size"
-    GROWTH = "growth"
 
 
 @router.get("/new")
@@ -136,16 +128,15 @@ def list_communities(
     limit = min(limit, service.limits.page_size)
     with reader.pinned() as view:
         found = service.news.communities(
-            view, level=level, since=_arrival(view, since), limit=limit
+            view, level=level, order=order, since=_arrival(view, since), limit=limit
         )
-        briefs = found.growing if order is Order.GROWTH else found.largest
         return CommunityListModel(
             level=found.level,
             levels=found.levels,
             count=found.count,
             since=when(found.since),
             order=order.value,
-            communities=_with_timelines(service, view, found.level, briefs[:limit]),
+            communities=_with_timelines(service, view, found.level, found.communities),
             generation=found.generation,
         )
 

@@ -16,7 +16,15 @@ from query.standing.store import StandingStore
 from query.standing.types import BadWebhookError
 from query.trends import TrendsAsked
 from query.types import Question, SearchEvent
-from query.types_news import Communities, CommunityCard, ConceptCard, News, TimeRow, Trends
+from query.types_news import (
+    Communities,
+    CommunityCard,
+    ConceptCard,
+    News,
+    Order,
+    TimeRow,
+    Trends,
+)
 
 
 class Searcher(Protocol):
@@ -52,7 +60,9 @@ class Newsroom(Protocol):
     def trends(self, view: View, asked: TrendsAsked) -> Trends:
         """What rose beyond its past; raises ``UnknownCommunityError`` for no such level."""
 
-    def communities(self, view: View, *, level: int, since: Millis, limit: int) -> Communities:
+    def communities(
+        self, view: View, *, level: int, order: Order, since: Millis, limit: int
+    ) -> Communities:
         """One level; raises ``UnknownCommunityError`` where there is no such level."""
 
     def community(self, view: View, community: int, *, since: Millis) -> CommunityCard:

@@ -9,6 +9,7 @@ from index.types import Millis
 from index.view import DocumentChange
 from query.errors import BadFilterError, UnknownCommunityError, UnknownConceptError
 from query.news import Newsroom
+from query.types_news import Order
 from tests.query.small import DAY, STORIES, stories
 
 ALWAYS = {"since": Millis(0), "until": Millis(100 * DAY)}
@@ -93,9 +94,10 @@ def test_an_empty_window_or_interval_is_refused():
 
 def test_the_largest_community_leads_and_recent_arrivals_make_one_grow():
     found = ROOM.communities(stories(), level=0, since=Millis(4 * DAY))
-    assert [brief.id for brief in found.largest] == [1, 2]
-    assert [brief.id for brief in found.growing] == [2]
-    largest = found.largest[0]
+    growing = ROOM.communities(stories(), level=0, order=Order.GROWTH, since=Millis(4 * DAY))
+    assert [brief.id for brief in found.communities] == [1, 2]
+    assert [brief.id for brief in growing.communities] == [2]
+    largest = found.communities[0]
     assert (largest.documents, largest.recent, found.levels) == (4, 1, 2)
     assert largest.samples[0].document_id == "d6"
     # Three of six documents are recent: two of the community's four were to be expected.
@@ -107,7 +109,7 @@ def test_an_unknown_level_is_refused_and_an_index_without_communities_has_level_
         ROOM.communities(stories(), level=2, since=Millis(0))
     view = stories()
     view.snapshot = replace(view.snapshot, hierarchy=type(view.snapshot.hierarchy).empty(99))
-    assert ROOM.communities(view, level=0, since=Millis(0)).largest == ()
+    assert ROOM.communities(view, level=0, since=Millis(0)).communities == ()
     assert ROOM.new(view, **ALWAYS).stories[0].community == 0
 
 

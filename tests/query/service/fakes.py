@@ -32,6 +32,7 @@ from query.types_news import (
     ConceptNeighbour,
     DocumentBrief,
     News,
+    Order,
     Story,
     TimeRow,
     Trends,
@@ -58,14 +59,13 @@ class FakeNews:
     def trends(self, view, asked) -> Trends:
         return trends(view, SearchGraph(view.snapshot), asked)
 
-    def communities(self, view, *, level, since, limit) -> Communities:
+    def communities(self, view, *, level, order, since, limit) -> Communities:
         if level:
             raise UnknownCommunityError(f"There is no level C{level}.")
         found = [self._community(view, c) for c in view.snapshot.hierarchy.ids.tolist()]
-        largest = sorted(found, key=lambda c: (-c.documents, c.id))[:limit]
-        growing = sorted(found, key=lambda c: (-c.growth, c.id))[:limit]
-        count = len(found)
-        return Communities(0, 1, count, since, tuple(largest), tuple(growing), view.generation)
+        by = {Order.SIZE: lambda c: -c.documents, Order.GROWTH: lambda c: -c.growth}[order]
+        first = tuple(sorted(found, key=lambda c: (by(c), c.id))[:limit])
+        return Communities(0, 1, len(found), since, first, view.generation)
 
     def community(self, view, community, **_) -> CommunityCard:
         if not view.snapshot.hierarchy.has(community):
