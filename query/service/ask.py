@@ -53,7 +53,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-def _searches_of(request: Request) -> Searches:
+async def _searches_of(request: Request) -> Searches:
     searches: Searches = request.app.state.searches
     return searches
 

@@ -38,7 +38,11 @@ class NotModified(Exception):  # noqa: N818  an answer, not an error
         self.tag = tag
 
 
-def _service_of(request: Request) -> Service:
+# What routes are given is worked out by coroutines: the framework hands a plain function to a
+# thread, and each such turn may have to wait for the interpreter while the store is written.
+
+
+async def _service_of(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
 
@@ -54,7 +58,7 @@ class Reader:
     one that takes the place of this one, may count the same generations.
     """
 
-    def __init__(self, request: Request, response: Response, service: ServiceGiven) -> None:
+    def __init__(self, request: Request, response: Response, service: Service) -> None:
         self._request = request
         self._response = response
         self._service = service
@@ -85,7 +89,11 @@ class Reader:
         return f'W/"{head.generation}-{head.committed_at:x}-{boot}"'
 
 
-ReaderGiven = Annotated[Reader, Depends()]
+async def _reader_of(request: Request, response: Response, service: ServiceGiven) -> Reader:
+    return Reader(request, response, service)
+
+
+ReaderGiven = Annotated[Reader, Depends(_reader_of)]
 """A reader for the request, as a parameter of a route."""
 
 

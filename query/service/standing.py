@@ -158,7 +158,7 @@ class UpdatesModel(Model):
     updates: list[UpdateModel]
 
 
-def _store_of(service: ServiceGiven) -> StandingStore:
+async def _store_of(service: ServiceGiven) -> StandingStore:
     if service.standing is None:
         detail = "This service keeps no standing questions."
         raise ProblemError(503, "standing_unavailable", detail)

@@ -56,6 +56,16 @@ def test_a_head_that_trickles_in_does_not_extend_its_time(connected):
         assert time.monotonic() - started < PATIENCE * 20
 
 
+def test_a_head_without_end_is_refused_at_a_length(connected):
+    with connected() as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
+        with suppress(OSError):  # reset, where the refusal was not waited for
+            for _ in range(1_000):
+                connection.sendall(b"X-Long: %s\r\n" % (b"x" * 1_000))
+        with suppress(OSError):
+            assert all_of(connection).startswith(b"HTTP/1.1 400")
+
+
 def test_a_second_request_has_the_same_bound_as_the_first(connected):
     with connected() as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
