@@ -177,10 +177,15 @@ class SearchGraph:
 
     def placed(self, level: int) -> Placed:
         """Which documents have a living chunk at home in which community of a level."""
-        if level not in self._placed:
-            snapshot, home = self.snapshot, self._strongest(level)
-            self._placed[level] = placed(home, snapshot.shown, snapshot.chunk_document)
-        return self._placed[level]
+        with self._placing:  # whoever asks while it is being made ready waits for less than anew
+            if level not in self._placed:
+                snapshot, home = self.snapshot, self._strongest(level)
+                self._placed[level] = placed(home, snapshot.shown, snapshot.chunk_document)
+            return self._placed[level]
+
+    @cached_property
+    def _placing(self) -> Lock:
+        return Lock()
 
     @cached_property
     def _placed(self) -> dict[int, Placed]:

@@ -4,31 +4,6 @@ import numpy as np
 from numba import njit
 
 
-@njit(
-    "Tuple((int64, float64))(int64, int32[::1], float64[::1], float64[::1])", cache=True, nogil=True
-)
-def heaviest(count, places, worth, total):
-    """The place that the first ``count`` of some worths sum up highest at, and that sum.
-
-    Places below 0 are none; equal sums go to the lower place, and -1 is told where all are 0.
-    ``total`` float64 by place must be 0 and is so afterwards.
-    """
-    for at in range(count):
-        if places[at] >= 0:
-            total[places[at]] += worth[at]
-    best, strength = -1, 0.0
-    for at in range(count):
-        here = places[at]
-        if here < 0 or total[here] == 0:
-            continue
-        if total[here] > strength or (total[here] == strength and here < best):
-            best, strength = here, total[here]
-    for at in range(count):
-        if places[at] >= 0:
-            total[places[at]] = 0.0
-    return best, strength
-
-
 @njit("int64(int64[::1], int64[::1])", cache=True, nogil=True)
 def longest_of(begin, end):
     """Length of the longest list."""
@@ -50,17 +25,21 @@ def strongest_place(begin, end, concepts, place_of, weight, places, best, streng
     List i is ``concepts[begin[i] : end[i]]``. ``place_of`` gives the place of each
     concept, below ``places``, or -1. Equal sums go to the lower place; -1 where there is none.
     """
-    longest = longest_of(begin, end)
-    held, worth = np.empty(longest, np.int32), np.empty(longest, np.float64)
-    total = np.zeros(places, np.float64)
+    met, total = np.empty(longest_of(begin, end), np.int32), np.zeros(places, np.float64)
     for i in range(len(begin)):
-        count = 0
+        top, most, count = -1, 0.0, 0
         for concept in concepts[begin[i] : end[i]]:
-            if place_of[concept] >= 0:
-                held[count], worth[count] = place_of[concept], weight[concept]
-                count += 1
-        top, strength[i] = heaviest(count, held, worth, total)
-        best[i] = top
+            place, worth = place_of[concept], weight[concept]
+            if place < 0 or worth == 0:
+                continue
+            if total[place] == 0:
+                met[count], count = place, count + 1
+            total[place] += worth
+        for place in met[:count]:
+            if total[place] > most or (total[place] == most and place < top):
+                top, most = place, total[place]
+            total[place] = 0.0
+        best[i], strength[i] = top, most
 
 
 @njit(
