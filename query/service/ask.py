@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
 import orjson
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from sse_starlette.sse import EventSourceResponse
 from starlette.responses import Response
 
@@ -24,6 +24,7 @@ from query.service.problems import (
     request_id_of,
 )
 from query.service.reading import PROBLEMS, ServiceGiven
+from query.service.routing import Router
 from query.service.searches import Searches
 from query.service.service import Limits, Service
 from query.service.times import moment
@@ -31,7 +32,7 @@ from query.types import CONTEXT, Answer, EventKind, Filters, Question, SearchEve
 
 T = TypeVar("T")
 
-router = APIRouter(prefix="/v1", tags=["search"])
+router = Router(prefix="/v1", tags=["search"])
 
 PING_SECONDS = 10
 """How often a silent stream shows that it lives; proxies close what is silent for longer."""

@@ -2,15 +2,16 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from index.analysis.sentences import sentence_spans
 from index.view import StoredDocument, View
 from query.service.models import JsonScalar, Model, Moment, when
 from query.service.problems import ProblemError
 from query.service.reading import TAGGED, ReaderGiven, ServiceGiven
+from query.service.routing import Router
 
-router = APIRouter(prefix="/v1/documents", tags=["documents"], responses=TAGGED)
+router = Router(prefix="/v1/documents", tags=["documents"], responses=TAGGED)
 
 OPENING = 240
 """Characters of a text that a list shows."""

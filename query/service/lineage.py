@@ -2,14 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import Field
 
 from query.errors import UnknownCommunityError
 from query.service.models import Model
 from query.service.reading import TAGGED, ReaderGiven
+from query.service.routing import Router
 
-router = APIRouter(prefix="/v1", tags=["news"], responses=TAGGED)
+router = Router(prefix="/v1", tags=["news"], responses=TAGGED)
 
 LONGEST_ID = 18
 """Digits that an id can have."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from index.types import Millis
 from index.view import View
@@ -27,11 +27,12 @@ from query.service.models_news import (
     TimeseriesModel,
 )
 from query.service.reading import TAGGED, ReaderGiven, ServiceGiven
+from query.service.routing import Router
 from query.service.story import tell, timelines
 from query.service.times import LENGTH_PATTERN, MOMENT, MOMENT_SCHEMA, moment, span
 from query.types_news import CommunityBrief, Order
 
-router = APIRouter(prefix="/v1", tags=["news"], responses=TAGGED)
+router = Router(prefix="/v1", tags=["news"], responses=TAGGED)
 
 FEWEST_SCANNED = 500
 """Keys looked at for a prefix, so that the most frequent of them can come first."""

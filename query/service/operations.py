@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from starlette.responses import PlainTextResponse
 
 from query.service.models import StatusModel
 from query.service.problems import ProblemError
 from query.service.reading import PROBLEMS, ServiceGiven
+from query.service.routing import Router
 
-router = APIRouter(tags=["operations"])
+router = Router(tags=["operations"])
 
 _EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
 _TEXT: dict[int | str, dict[str, Any]] = {

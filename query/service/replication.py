@@ -4,7 +4,7 @@ import base64
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from starlette.responses import FileResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -16,12 +16,13 @@ from index.types import from_millis
 from query.service.models import OriginModel
 from query.service.problems import Problem, ProblemError
 from query.service.reading import PROBLEMS, ServiceGiven
+from query.service.routing import Router
 
 GENERATION = "Tidegraph-Generation"
 DIGEST = "Repr-Digest"
 MEDIA_TYPE = "application/vnd.sqlite3"
 
-router = APIRouter(prefix="/v1/replication", tags=["replication"])
+router = Router(prefix="/v1/replication", tags=["replication"])
 
 _T = TypeVar("_T")
 _PIECE = 1 << 16

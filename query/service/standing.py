@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import anyio
-from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Response
+from fastapi import Body, Depends, Header, Path, Query, Request, Response
 from pydantic import Field, StrictBool
 from sse_starlette.sse import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
@@ -23,6 +23,7 @@ from query.service.models import (
 )
 from query.service.problems import ProblemError, payer_of
 from query.service.reading import PROBLEMS, ServiceGiven
+from query.service.routing import Router
 from query.standing.store import StandingStore
 from query.standing.types import (
     Standing,
@@ -33,7 +34,7 @@ from query.standing.types import (
 )
 from query.types import Mode, Preset, TimeAxis
 
-router = APIRouter(prefix="/v1/standing", tags=["standing"], responses=PROBLEMS)
+router = Router(prefix="/v1/standing", tags=["standing"], responses=PROBLEMS)
 
 LOOK_SECONDS = 0.5
 """Between two looks of an event stream for an update; a look is one read by primary key."""

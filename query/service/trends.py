@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from index.types import Millis
 from index.view import View
@@ -10,6 +10,7 @@ from query.changes import Time
 from query.errors import BadFilterError
 from query.service.models_news import TrendsModel
 from query.service.reading import TAGGED, ReaderGiven, ServiceGiven
+from query.service.routing import Router
 from query.service.times import (
     EARLIEST,
     LENGTH_PATTERN,
@@ -21,7 +22,7 @@ from query.service.times import (
 )
 from query.trends import Subject, TrendsAsked
 
-router = APIRouter(prefix="/v1", tags=["news"], responses=TAGGED)
+router = Router(prefix="/v1", tags=["news"], responses=TAGGED)
 
 _NEWEST = "the newest document"
 
