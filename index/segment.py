@@ -47,6 +47,13 @@ class Segment:
         """Number of chunks, the dead ones included."""
         return len(self.slots)
 
+    def rows_of(self, slots: Int64Array) -> Int64Array:
+        """int64[k <= n]: the rows of those of some slots that this segment holds, dead or alive."""
+        rows = np.searchsorted(self.slots, slots)
+        inside = rows < self.rows
+        found: Int64Array = rows[inside][self.slots[rows[inside]] == slots[inside]]
+        return found
+
 
 def merge(parts: Sequence[Segment]) -> Segment:
     """One segment with the rows of several, in their order."""

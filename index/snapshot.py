@@ -144,10 +144,7 @@ class Snapshot:
         """The bitmaps with some slots dead; only those that change are copied."""
         result = []
         for segment, alive in zip(self.segments, self.segments_alive, strict=True):
-            rows = np.searchsorted(segment.slots, retracted)
-            inside = rows < segment.rows
-            rows = rows[inside]
-            rows = rows[segment.slots[rows] == retracted[inside]]
+            rows = segment.rows_of(retracted)
             if len(rows):
                 alive = alive.copy()  # noqa: PLW2901  the loop's own name is the clearest
                 alive[rows] = False

@@ -393,7 +393,7 @@ class Writer:
             frequency=self._live.counts.f[touched],
             hierarchy=_cut(self._live.hierarchy, generation) if regrouped else None,
         )
-        self._pins.publish(self._pins.latest().following(change))
+        self._pins.follow(change)
 
     def _now(self) -> Millis:
         """The time, but never before the newest generation's.

@@ -66,40 +66,43 @@ class Follower:
             newest = latest(self._connection)
             if newest.head.generation == self._generation.head.generation:
                 return False
-            self._pins.publish(self._catch_up(newest))
+            change = self._change(newest)
+            if change is None:
+                self._names = Names()
+                dimensions = self._pins.latest().dimensions
+                self._pins.publish(whole_snapshot(self._connection, self._names, dimensions)[1])
+            else:
+                self._pins.follow(change)
             self._generation = newest
             return True
 
-    def _catch_up(self, newest: Generation) -> Snapshot:
-        """The snapshot of ``newest``: the changes since ours in one step, or all anew."""
+    def _change(self, newest: Generation) -> Change | None:
+        """What ``newest`` does to our snapshot in one step; None where all is read anew."""
         since = self._generation.head.generation
         rows = self._connection.execute(
             "SELECT retracted, regrouped FROM generations WHERE id > ? ORDER BY id", (since,)
         ).fetchall()
         snapshot = self._pins.latest()
         if len(rows) != newest.head.generation - since:
-            self._names = Names()
-            return whole_snapshot(self._connection, self._names, snapshot.dimensions)[1]
+            return None
         self._names.read_concepts(self._connection)
         retracted = int64_array(b"".join(row[0] for row in rows))
         added = self._added(newest)
         count = newest.next_numbers.concept
         frequency_of, frequency = _frequencies(snapshot, added, retracted, count)
         regrouped = any(row[1] for row in rows)
-        return snapshot.following(
-            Change(
-                head=newest.head,
-                added=added,
-                retracted=np.sort(retracted),
-                concept_count=count,
-                frequency_of=frequency_of,
-                frequency=frequency,
-                hierarchy=communities.read_on(
-                    self._connection, snapshot.hierarchy, since, count, newest.epoch
-                )
-                if regrouped
-                else None,
+        return Change(
+            head=newest.head,
+            added=added,
+            retracted=np.sort(retracted),
+            concept_count=count,
+            frequency_of=frequency_of,
+            frequency=frequency,
+            hierarchy=communities.read_on(
+                self._connection, snapshot.hierarchy, since, count, newest.epoch
             )
+            if regrouped
+            else None,
         )
 
     def _added(self, newest: Generation) -> Segment | None:

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from index.errors import StoreError
-from index.snapshot import Snapshot
+from index.snapshot import Change, Snapshot
 from index.store.change_log import ChangeLog
 from index.store.connection import open_readonly
+from index.store.displays import Displays
 from index.store.reader import StoreView
 
 PIN_SECONDS = 120.0
@@ -21,7 +22,7 @@ _PATIENCE = 5.0  # seconds between a commit and its publication, at the very mos
 
 
 class Pins:
-    """Hands out views. ``publish`` is called by one thread, ``pin`` by any."""
+    """Hands out views. ``publish`` and ``follow`` are called by one thread, ``pin`` by any."""
 
     def __init__(self, path: Path, *, seconds: float = PIN_SECONDS) -> None:
         self._path = path
@@ -30,11 +31,22 @@ class Pins:
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
         self._latest: Snapshot | None = None
         self._changes = ChangeLog()
+        self._displays = Displays()
         self._lock = threading.Lock()
         self._closed = False
 
     def publish(self, snapshot: Snapshot) -> None:
         """Make a snapshot the newest."""
+        self._offer(snapshot)
+        self._displays.begin(snapshot.generation)
+
+    def follow(self, change: Change) -> None:
+        """Make the newest snapshot's successor the newest."""
+        before = self.latest()
+        self._offer(before.following(change))
+        self._displays.follow(before, change)
+
+    def _offer(self, snapshot: Snapshot) -> None:
         with self._lock:
             self._snapshots[snapshot.generation] = snapshot
             self._latest = snapshot
@@ -53,7 +65,9 @@ class Pins:
         connection = self._borrow()
         try:
             snapshot = self._begin(connection, refresh)
-            yield StoreView(connection, snapshot, self._changes, seconds=self._seconds)
+            yield StoreView(
+                connection, snapshot, self._changes, self._displays, seconds=self._seconds
+            )
         finally:
             self._give_back(connection)
 

@@ -15,6 +15,7 @@ from index.errors import SnapshotRetiredError
 from index.snapshot import Snapshot
 from index.store import lineage
 from index.store.change_log import ChangeLog
+from index.store.displays import Displays
 from index.store.rows import chunk_id, int32_array
 from index.types import (
     Facet,
@@ -56,12 +57,14 @@ class StoreView:
         connection: sqlite3.Connection,
         snapshot: Snapshot,
         changes: ChangeLog | None = None,
+        displays: Displays | None = None,
         *,
         seconds: float = inf,
     ) -> None:
         """The view answers for ``seconds``, and no statement runs on for long after them."""
         self.snapshot = snapshot
         self._changes = changes or ChangeLog()
+        self._displays = displays or Displays()
         self._connection = connection
         self._expires = time.monotonic() + seconds
         connection.set_progress_handler(self._retired, _STEPS)
@@ -198,6 +201,16 @@ class StoreView:
 
     def displays(self, concepts: Sequence[int]) -> dict[int, str]:
         """See ``View.displays``."""
+        wanted = [int(concept) for concept in concepts]
+        names = self._displays.known(self.snapshot.generation, wanted)
+        absent = [concept for concept in wanted if concept not in names]
+        if absent:
+            read = self._read_displays(absent)
+            self._displays.keep(self.snapshot.generation, read)
+            names |= read
+        return {concept: names[concept] for concept in wanted}
+
+    def _read_displays(self, concepts: Sequence[int]) -> dict[int, str]:
         best: dict[int, tuple[int, str]] = {}
         for concept, text, n in self._by_number(
             "SELECT concept, text, n FROM forms WHERE concept IN", concepts
@@ -206,7 +219,7 @@ class StoreView:
             if concept not in best or (-n, text) < (-best[concept][0], best[concept][1]):
                 best[concept] = (n, text)
         key = self.snapshot.vocabulary.key
-        return {int(c): best[c][1] if c in best else key(int(c)) for c in map(int, concepts)}
+        return {c: best[c][1] if c in best else key(c) for c in concepts}
 
     def changes(self, since: Millis, until: Millis | None = None) -> Iterator[DocumentChange]:
         """See ``View.changes``."""
