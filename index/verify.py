@@ -6,12 +6,13 @@ compared bit for bit.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from index.checks import Check, Progress
 from index.checksums import sums_of
 from index.communities.adopt import LineageKind
 from index.communities.connected import broken_communities
@@ -27,17 +28,6 @@ from index.store.connection import open_readonly, store_path, translated
 from index.store.generations import Generation
 from index.store.load import Names, whole_snapshot
 from index.store.rows import int32_array
-
-Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was compared. ``detail`` says what with what, or what is wrong."""
-
-    name: str
-    ok: bool
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)

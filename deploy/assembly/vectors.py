@@ -10,6 +10,7 @@ from pathlib import Path
 
 from deploy.errors import UsageError
 from deploy.settings import Settings
+from index.checks import Check, Progress
 from index.errors import IndexingError, VectorIndexError
 from index.snapshot import Snapshot
 from index.vectors.breaker import Breaker
@@ -17,7 +18,6 @@ from index.vectors.compare import compare
 from index.vectors.follower import VectorFollower
 from index.vectors.protocol import FollowFailure, FollowReport, VectorIndex
 from index.vectors.similarity import IndexedSimilarity
-from index.verify import Check, Progress
 from query.service.status import VectorStatus
 
 OWNER_NAME = "vectors.id"

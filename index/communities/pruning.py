@@ -1,12 +1,15 @@
 """Which part of the concept graph is grouped; never a part of what is counted."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from index.counts.graph import Counts
 from index.counts.pmi import weights
 from index.types import BoolArray, Float64Array, Int32Array, Int64Array
+
+if TYPE_CHECKING:  # its kernels take two seconds to load, and those who only read need none
+    from index.counts.graph import Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class CountArrays:
     total_w: int
 
     @classmethod
-    def of(cls, counts: Counts, concept_count: int, settings: PruningSettings) -> "CountArrays":
+    def of(cls, counts: "Counts", concept_count: int, settings: PruningSettings) -> "CountArrays":
         """Copy what ``pruned`` needs: pairs of rare concepts stay behind."""
         f, degree = np.zeros(concept_count, np.int32), np.zeros(concept_count, np.int32)
         known = min(concept_count, counts.concept_count)

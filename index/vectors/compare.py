@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from index.checks import Check, Progress
 from index.store import meta
 from index.store.connection import open_readonly, store_path, translated
 from index.store.generations import latest
 from index.types import Float32Array
 from index.vectors import stored
 from index.vectors.protocol import Mark, Points, VectorIndex
-from index.verify import Check, Progress
 
 _PAGE = 500
 _CLOSE = 0.999
