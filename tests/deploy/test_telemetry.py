@@ -244,3 +244,23 @@ def test_the_console_form_is_for_people() -> None:
         root.setLevel(level)
     assert "generation" in stream.getvalue()
     assert "records=3" in stream.getvalue()
+
+
+def test_what_a_library_says_again_and_again_is_logged_once_a_minute():
+    now = [0.0]
+    seldom = logs.Seldom(60.0, lambda: now[0])
+
+    def said(message, *values):
+        record = logging.LogRecord("kafka.net", logging.ERROR, "", 1, message, values, None)
+        return record.getMessage() if seldom.filter(record) else None
+
+    assert said("node %d is away for %.1f s", 1, 0.5) == "node 1 is away for 0.5 s"
+    now[0] = 30.0
+    assert said("node %d is away for %.1f s", 2, 30.5) is None
+    assert said("another matter") == "another matter"
+    now[0] = 61.0
+    assert said("node %d is away for %.1f s", 1, 61.5) == (
+        "node 1 is away for 61.5 s (1 more like it before)"
+    )
+    now[0] = 200.0
+    assert said("node %d is away for %.1f s", 1, 200.5) == "node 1 is away for 200.5 s"
