@@ -43,6 +43,8 @@ from index.types import Delta
 _MERGE_BACK = 0.8  # share of the size limit at which a split community becomes whole again
 _UNIT = 4  # times the size limit: the largest community that is moved as a whole
 _AGAIN = 1.2  # growth at which an unsplittable community is tried again
+_UPHEAVAL = 0.1  # share of all co-occurrences in one batch from which stories hold less
+_LOOSE = 0.1  # share of the stickiness that is left then
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,11 @@ class DynamicSettings:
     ``stickiness``: share of its ties that a concept or a unit must gain to move. Measured on a
     newswire, 50 stories in and 50 out of 8,000 a batch, at 0, 0.02 and 0.06: concepts that nothing
     happened to and that kept their leaf .910, .972, .987; modularity of C0 .309, .309, .304
-    (static runs: .297 to .305).
+    (static runs: .297 to .305). A tenth of it holds in a batch that lets a tenth of all
+    co-occurrences come or go: so much turnover leaves no story as it was, and what every concept
+    forgoes adds up. Measured on the newswire by day, a window of two weeks, from four beginnings:
+    worst day's modularity of C0 .966 to .972 of the worst static run's, then .973 to .985; median
+    day's .998, then 1.009.
     ``work_factor`` and ``work_floor``: moves end once the edges scanned in a batch reach
     ``work_floor + work_factor * degrees of the frontier``.
     """
@@ -119,6 +125,8 @@ class DynamicCommunities:
         self._ledger = Ledger(np.zeros(slots, np.int64), np.zeros(slots, np.int64), next_id)
         self._stuck: dict[int, int] = {}
         self._split = 0
+        self._stick = self._settings.stickiness
+        self._whole = self._settings.max_size if queue_all else self._small
         self._begin(queue_all=queue_all)
 
     def apply(self, delta: Delta) -> tuple[Adoption, Work]:
@@ -129,6 +137,8 @@ class DynamicCommunities:
         self._counts.apply(delta)
         self._grow()
         self._start()
+        if np.abs(delta.dw).sum() >= _UPHEAVAL * self._counts.W:
+            self._stick *= _LOOSE
         changed, _ = retie(self._state, self._counts.f, delta, self._epoch)
         return self._settle(changed)
 
@@ -140,9 +150,16 @@ class DynamicCommunities:
     def _start(self) -> None:
         self._state.counters[[WORK, MOVES, STEP, FRONTIER, REPAIRED, CUT, MERGED]] = 0
         self._split = 0
+        self._stick = self._settings.stickiness
+
+    @property
+    def _small(self) -> int:
+        """The size at which a split community becomes whole again."""
+        return int(_MERGE_BACK * self._settings.max_size)
 
     def _settle(self, ties_changed: int) -> tuple[Adoption, Work]:
         self._follow()
+        self._whole = self._small
         adoption = self._name()
         counters = self._state.counters
         work = Work(
@@ -161,10 +178,9 @@ class DynamicCommunities:
     def _follow(self) -> None:
         """Run the kernel to its end, and give it what it asks for on the way."""
         chosen = self._settings
-        most, stick = chosen.max_size, chosen.stickiness
         bounds = chosen.work_floor, chosen.work_factor
-        sizes = _UNIT * most, most, int(_MERGE_BACK * most)
-        while (todo := settle(self._state, stick, *bounds, *sizes)) != repair.DONE:
+        sizes = _UNIT * chosen.max_size, chosen.max_size, self._whole
+        while (todo := settle(self._state, self._stick, *bounds, *sizes)) != repair.DONE:
             if todo == repair.MORE_SLOTS:
                 self._want_slots(int(self._state.counters[WANTED]))
             elif todo == repair.RECOUNT:

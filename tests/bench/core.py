@@ -13,8 +13,11 @@ from collections.abc import Iterator
 import numpy as np
 import psutil
 
-from index.communities.dynamic import DynamicCommunities, Work
+from index.communities.dynamic import DynamicCommunities, DynamicSettings, Work
+from index.communities.fullrun import GroupingSettings, full_run
 from index.communities.hierarchy import Hierarchy
+from index.communities.live import LiveCommunities
+from index.communities.pruning import CountArrays
 from index.counts.delta import chunk_delta
 from index.counts.graph import Counts
 from index.types import Delta, Int32Array
@@ -163,33 +166,55 @@ def _restarted(live: DynamicCommunities) -> None:
 
 
 def replay(stories: Prepared) -> list[Row]:
-    """Reuters in its own order, a window of two weeks, a step a day."""
-    counts = Counts()
-    counts.reserve(stories.concept_count)
+    """Reuters in its own order, a window of two weeks, a step a day.
+
+    Full runs are made as the product makes them: due by what has changed, adopted where clearly
+    better. Each day is judged twice, at once and when its full run, if any, is in force.
+    """
+    live = LiveCommunities(Counts(), Hierarchy.empty(0), None, 1, DynamicSettings())
+    live.counts.reserve(stories.concept_count)
     days = np.unique(stories.days)
     low = int(days[0])
-    counts.apply(chunk_delta(_between(stories, low, int(days[_WINDOW_DAYS])), []))
-    live = begun(counts)
-    ratios, kept = [], []
+    live.apply(chunk_delta(_between(stories, low, int(days[_WINDOW_DAYS])), []))
+    _full_run(live)
+    at_once, later, kept, adopted, grouped = [], [], [], 0, live.changed
     for day in days[_WINDOW_DAYS:].tolist():
         gone = _between(stories, low, max(low, day - _WINDOW_DAYS))
         low = max(low, day - _WINDOW_DAYS)
         delta = chunk_delta(_between(stories, day, day + 1), gone)
-        kept.append(_kept(live, delta)[2])
-        if live.settle()[1].carried == 0:
-            ratios += quality(live)
+        before = live.hierarchy
+        live.apply(delta)
+        kept.append(_kept_between(before, live.hierarchy, delta)[2])
+        at_once += quality(live._dynamic)
+        later.append(at_once[-1])
+        if live.changed - grouped >= GroupingSettings().drift * live.counts.W:
+            grouped = live.changed
+            if _full_run(live):
+                adopted += 1
+                later[-1:] = quality(live._dynamic)
+    of = "of the worst of 5 static"
     return [
-        Row(
-            f"Reuters, {len(ratios)} days: C0, of the worst of 5 static, worst day",
-            min(ratios),
-            "ratio",
-            ">= 0.99",
-        ),
-        Row("Reuters: the same, median day", statistics.median(ratios), "ratio", ">= 0.99"),
+        Row(f"Reuters, {len(later)} days: C0, {of}, worst day", min(later), "ratio", ">= 0.99"),
+        Row("Reuters: the same, median day", statistics.median(later), "ratio", ">= 0.99"),
+        Row("Reuters: the same before the day's full run, worst", min(at_once), "ratio"),
+        Row("Reuters: the same, median day", statistics.median(at_once), "ratio", ">= 0.99"),
+        Row("Reuters: days whose full run was clearly better", adopted, "days"),
         Row(
             "Reuters: kept their leaf over a day, median", 100 * statistics.median(kept), "percent"
         ),
     ]
+
+
+def _full_run(live: LiveCommunities) -> bool:
+    """Make a full run and put it in force where the product would; whether it did."""
+    settings, before = GroupingSettings(), live.hierarchy
+    arrays = CountArrays.of(live.counts, live.counts.concept_count, settings.pruning)
+    row = before.extended(len(arrays.f)).at_level(0)
+    found = full_run(arrays, row, before.epoch + 1, settings)
+    if live.epoch is not None and not found.clearly_better(settings):
+        return False
+    live.take_over(found.partition, found.epoch)
+    return True
 
 
 def _between(stories: Prepared, first: int, end: int) -> list[Int32Array]:
@@ -209,12 +234,6 @@ def _steps(
         seconds, (_, work) = cpu(lambda delta=delta: live.apply(delta))
         if batch > 1:
             yield seconds, work, _kept_between(before, live.hierarchy, delta), len(delta.u)
-
-
-def _kept(live: DynamicCommunities, delta: Delta) -> tuple[float, float, float]:
-    before = live.hierarchy
-    live.apply(delta)
-    return _kept_between(before, live.hierarchy, delta)
 
 
 def _kept_between(before: Hierarchy, now: Hierarchy, delta: Delta) -> tuple[float, float, float]:

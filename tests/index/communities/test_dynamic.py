@@ -330,3 +330,48 @@ def test_a_hub_stays_out_for_an_epoch():
     assert communities.hierarchy.leaf[0] == Hierarchy.NONE
     assert 0 not in graph_of(counts, epoch)
     assert nx.number_of_nodes(graph_of(counts, epoch)) > 0
+
+
+def test_a_batch_that_turns_much_over_holds_on_to_its_stories_less():
+    topics = Topics(5, topics=12, words=20)
+    living = topics.chunks(300)
+    communities = started(living)
+    held = []
+    for gone in (5, 150):
+        added = topics.chunks(gone)
+        communities.apply(chunk_delta(added, living[:gone]))
+        living = living[gone:] + added
+        held.append(communities._stick / SETTINGS.stickiness)
+    assert held == pytest.approx([1.0, 0.1])
+
+
+def test_an_upheaval_of_the_whole_window_keeps_the_quality():
+    topics = Topics(3, topics=24, words=20)
+    living = topics.chunks(400)
+    communities = started(living)
+    for _ in range(3):
+        for _ in range(12):
+            topics.turn()
+        added, removed = topics.chunks(240), living[:240]
+        living = living[240:] + added
+        communities.apply(chunk_delta(added, removed))
+        _validate_quality(communities)
+
+
+def test_with_everybody_queued_a_community_within_its_size_is_whole():
+    communities = started(Topics(2, topics=6, words=30).chunks(300))
+    for added, removed in stream(4, 12):
+        communities.apply(chunk_delta(added, removed))
+    hierarchy = communities.hierarchy
+    anew = DynamicCommunities(
+        communities._counts,
+        hierarchy,
+        communities._epoch,
+        communities._ledger.next_id,
+        SETTINGS,
+        queue_all=True,
+    )
+    anew.settle()
+    split = np.intersect1d(anew.hierarchy.ids, anew.hierarchy.parent)
+    assert all(anew.hierarchy.size_of(community) > MAX_SIZE for community in split.tolist())
+    validate(anew, MAX_SIZE)
