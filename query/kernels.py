@@ -107,16 +107,26 @@ def name_any(begin, end, concepts, wanted, names):
 
 
 @njit(
-    "void(int64[::1], int64[::1], int32[::1], int64[::1], int64, int64[::1])",
+    "void(int64[::1], int64[::1], int32[::1], int64[::1], int64, float64[::1],"
+    " int64[::1], float64[::1], float64[::1])",
     cache=True,
     nogil=True,
 )
-def count_recent(begin, end, subjects, bar, first, recent):
-    """Add up by subject how many lists of the intervals from ``first`` on hold it."""
+def weigh_subjects(begin, end, subjects, bar, first, weight, recent, now, before):
+    """Add up by subject the lists that hold it.
+
+    Their number in the intervals from ``first`` on, and their ``weight`` by interval, in those
+    (``now``) and in the earlier ones (``before``).
+    """
     for i in range(len(begin)):
-        if bar[i] >= first:
+        worth = weight[bar[i]]
+        if bar[i] < first:
             for subject in subjects[begin[i] : end[i]]:
-                recent[subject] += 1
+                before[subject] += worth
+            continue
+        for subject in subjects[begin[i] : end[i]]:
+            recent[subject] += 1
+            now[subject] += worth
 
 
 @njit(

@@ -195,20 +195,21 @@ def _rising(
     int64[k], places in ``named.ids``; int64[k, intervals], the documents of each; int64[k], the
     last change that names each.
     """
-    from query.kernels import count_chosen, count_recent  # noqa: PLC0415  numba loads slowly
+    from query.kernels import count_chosen, weigh_subjects  # noqa: PLC0415  numba loads slowly
 
-    lists = named.subjects.arrays()
-    recent = np.zeros(len(named.ids), np.int64)
-    count_recent(*lists, named.bar, past, recent)
-    chosen = np.flatnonzero((recent >= LEAST_RECENT) & named.held)
+    lists, subjects = named.subjects.arrays(), len(named.ids)
+    recent, now, before = np.zeros(subjects, np.int64), np.zeros(subjects), np.zeros(subjects)
+    if everything[:past].any():
+        weigh_subjects(*lists, named.bar, past, weight, recent, now, before)
+    rising = now * everything[:past].sum() > before * everything[past:].sum()
+    chosen = np.flatnonzero(rising & (recent >= LEAST_RECENT) & named.held)
     row_of = np.full(len(named.ids), -1, np.int32)
     row_of[chosen] = np.arange(len(chosen))
     counts = np.zeros((len(chosen), len(everything)), np.int64)
     newest = np.zeros(len(chosen), np.int64)
-    count_chosen(*lists, named.bar, row_of, counts, newest)
-    now, before = counts[:, past:] @ weight[past:], counts[:, :past] @ weight[:past]
-    rising = now * everything[:past].sum() > before * everything[past:].sum()
-    return chosen[rising], counts[rising], newest[rising]
+    if len(chosen):
+        count_chosen(*lists, named.bar, row_of, counts, newest)
+    return chosen, counts, newest
 
 
 def _told(
