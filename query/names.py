@@ -28,12 +28,13 @@ def matching(graph: SearchGraph, name: str) -> Int64Array:
     if not key:
         return np.zeros(0, np.int64)
     snapshot = graph.snapshot
-    held = snapshot.vocabulary.holding(key, snapshot.concept_count)
-    found = [number for number in held if graph.known[number]]
+    held = np.array(snapshot.vocabulary.holding(key, snapshot.concept_count), np.int64)
+    named = np.array(list(concepts_named(name.split(), graph)), np.int64)
+    found = np.union1d(held[graph.known[held]], named)
     exact = graph.spelled(name.split())
-    found += [number for number in concepts_named(name.split(), graph) if number not in found]
-    found.sort(key=lambda number: (number != exact, -graph.chunk_degree[number], number))
-    return np.array(found, np.int64)
+    inexact = np.ones(len(found), np.bool_) if exact is None else found != exact
+    order = np.lexsort((found, -graph.chunk_degree[found], inexact))
+    return found[order]
 
 
 def exactly(graph: SearchGraph, name: str) -> int:
