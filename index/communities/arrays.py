@@ -11,7 +11,6 @@ from index.communities.kernels import bonds
 from index.communities.kernels.state import (
     BONDED,
     BONDS,
-    BUCKET,
     CHAIN,
     CHILD,
     CHILDREN,
@@ -62,7 +61,7 @@ def empty_state(counts: Counts, epoch: Epoch, slots: int) -> State:
         **_no_bonds(_LEAST_BONDS, counters),
         along=np.zeros((2, DEPTH), np.int64),
     )
-    state.concept[:, BUCKET] = epoch.buckets(counts.f)
+    state.bucket[:] = epoch.buckets(counts.f)
     state.slot[0, LEVEL] = state.slot[0, PARENT] = -1
     state.slots[FREE, : slots - 1] = np.arange(slots - 1, 0, -1)
     counters[FREE] = slots - 1
@@ -74,6 +73,7 @@ def _by_concept(n: int) -> dict[str, Any]:
     concept[:] = 0
     concept[:, :DEPTH] = -1
     return {
+        "bucket": np.empty(n, np.int16),
         "concept": concept,
         "after": np.full((n, DEPTH), -1, np.int32),
         "before": np.full((n, DEPTH), -1, np.int32),
@@ -144,10 +144,10 @@ def with_concepts(state: State, count: int, bucket: int) -> State:
     if count <= known:
         return state
     grown = _by_concept(count)
-    for name in ("concept", "after", "before", "was"):
+    for name in ("bucket", "concept", "after", "before", "was"):
         grown[name][:known] = getattr(state, name)
     grown["lists"][:, :known] = state.lists
-    grown["concept"][known:, BUCKET] = bucket
+    grown["bucket"][known:] = bucket
     return state._replace(**grown)
 
 

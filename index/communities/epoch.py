@@ -15,8 +15,10 @@ from index.communities.pruning import CountArrays, PruningSettings, kept_concept
 from index.types import Int32Array, Int64Array
 
 SCALE = 64
-LEFT_OUT = 1 << 24
-"""Bucket of a concept that is not grouped: no weight survives it."""
+LEFT_OUT = 1 << 14
+"""Bucket of a concept that is not grouped: no weight survives it, and it fits 16 bits.
+
+Weights cannot outdo it: ``64 (log2 w + s)`` is below ``64 (31 + 64)`` for sums of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 from index.communities.epoch import Epoch
 from index.communities.kernels import edges
-from index.communities.kernels.state import BUCKET, State
+from index.communities.kernels.state import State
 from index.types import Delta, Int32Array
 
 
@@ -12,7 +12,7 @@ def crossing(state: State, f: Int32Array, delta: Delta, epoch: Epoch) -> tuple[I
     ``f`` int32[n]: frequencies with the delta applied.
     """
     buckets = epoch.buckets(f[delta.concepts], delta.concepts)
-    crossed = buckets != state.concept[delta.concepts, BUCKET]
+    crossed = buckets != state.bucket[delta.concepts]
     return delta.concepts[crossed], buckets[crossed]
 
 

@@ -6,7 +6,6 @@ from numba import njit
 from index.communities.kernels.bonds import change_path, collect, pour
 from index.communities.kernels.places import take_path, take_slot
 from index.communities.kernels.state import (
-    BUCKET,
     CHANGED,
     DEPTH,
     FREE,
@@ -20,11 +19,14 @@ from index.communities.kernels.state import (
     PLUS,
     QUEUED,
     ROOT,
+    SHIFT,
     SIZE,
+    THRESHOLD,
     TIES,
     TOP,
     TOUCHED,
     WORK,
+    base_of,
     borrowed,
     enqueue,
     inner_njit,
@@ -88,7 +90,8 @@ def retie(st, u, v, dw):
     """
     st = borrowed(st)
     concept, lists, counters, logs, along = st.concept, st.lists, st.counters, st.logs, st.along
-    sums, slots, neighbour, weight = st.sums, st.slots, st.neighbour, st.weight
+    sums, slots, neighbour, weight, bucket = st.sums, st.slots, st.neighbour, st.weight, st.bucket
+    base, threshold = TOP, counters[THRESHOLD]
     most = slots.shape[1] - 1
     changed, near, below, at, end = 0, TOP, TOP, TOP, TOP
     for i in range(len(u)):
@@ -96,12 +99,12 @@ def retie(st, u, v, dw):
         if i == 0 or x != u[i - 1]:
             at = st.start[x]
             end = at + st.degree[x]
+            base = base_of(bucket, counters, x)
         at = lower_bound(at, end, y, neighbour)
         now = weight[at] if at < end and neighbour[at] == y else np.int32(0)
         was = np.int32(now - dw[i])
-        bx, by = concept[x, BUCKET], concept[y, BUCKET]
-        old = tie(was, bx, by, logs, counters) if was else np.int64(0)
-        new = tie(now, bx, by, logs, counters) if now else np.int64(0)
+        old = tie(was, bucket[y], logs, base, threshold) if was else np.int64(0)
+        new = tie(now, bucket[y], logs, base, threshold) if now else np.int64(0)
         if old != new:
             changed += 1
             near, below = take_over(
@@ -121,14 +124,15 @@ def load_changes(st, x, before, now):
 
     A loop of its own, so short that the processor reads many neighbours at once.
     """
-    concept, neighbour, weight, logs, row = st.concept, st.neighbour, st.weight, st.logs, st.row
+    bucket, neighbour, weight, logs, row = st.bucket, st.neighbour, st.weight, st.logs, st.row
     counters = st.counters
+    base_before = counters[SHIFT] - np.int64(before)
+    base_now, threshold = counters[SHIFT] - np.int64(now), counters[THRESHOLD]
     count, low = 0, st.start[x]
     for i in range(low, low + st.degree[x]):
         y = neighbour[i]
-        by = concept[y, BUCKET]
-        old = tie(weight[i], before, by, logs, counters)
-        new = tie(weight[i], now, by, logs, counters)
+        old = tie(weight[i], bucket[y], logs, base_before, threshold)
+        new = tie(weight[i], bucket[y], logs, base_now, threshold)
         row[count, 0] = y
         row[count, 1] = old
         row[count, 2] = new
@@ -146,8 +150,8 @@ def cross(st, concepts, buckets):
     changed = 0
     for j in range(len(concepts)):
         x = concepts[j]
-        before = concept[x, BUCKET]
-        concept[x, BUCKET] = buckets[j]
+        before = st.bucket[x]
+        st.bucket[x] = buckets[j]
         near, below = TOP, TOP
         count = load_changes(st, x, before, buckets[j])
         for i in range(count):

@@ -8,7 +8,6 @@ import numpy as np
 from index.communities.kernels.bonds import change_path
 from index.communities.kernels.places import take_path, take_slot
 from index.communities.kernels.state import (
-    BUCKET,
     CUT,
     DEPTH,
     HEAD,
@@ -18,8 +17,10 @@ from index.communities.kernels.state import (
     RING,
     SEEDS,
     SIZE,
+    THRESHOLD,
     TOP,
     WORK,
+    base_of,
     enqueue,
     inner_njit,
     load,
@@ -65,8 +66,8 @@ def spread(st, x, k, own, root, waiting, tail):
     in proportion to the square of the community's size, whatever its members' degrees.
     """
     concept, lists, slot, counters = st.concept, st.lists, st.slot, st.counters
-    neighbour, weight, logs = st.neighbour, st.weight, st.logs
-    c, bx = concept[x, k], concept[x, BUCKET]
+    neighbour, weight, logs, bucket = st.neighbour, st.weight, st.logs, st.bucket
+    c, base, threshold = concept[x, k], base_of(bucket, counters, x), counters[THRESHOLD]
     unions = 0
     low, end = st.start[x], st.start[x] + st.degree[x]
     if st.degree[x] > HUB * slot[c, SIZE]:
@@ -76,7 +77,7 @@ def spread(st, x, k, own, root, waiting, tail):
             if (
                 i < end
                 and neighbour[i] == y
-                and tie(weight[i], bx, concept[y, BUCKET], logs, counters) > 0
+                and tie(weight[i], bucket[y], logs, base, threshold) > 0
             ):
                 tail, more, own = meet(concept, lists, root, waiting, y, own, tail)
                 unions += more
@@ -87,7 +88,7 @@ def spread(st, x, k, own, root, waiting, tail):
             y = neighbour[i]
             if concept[y, k] != c:
                 continue
-            if tie(weight[i], bx, concept[y, BUCKET], logs, counters) == 0:
+            if tie(weight[i], bucket[y], logs, base, threshold) == 0:
                 continue
             tail, more, own = meet(concept, lists, root, waiting, y, own, tail)
             unions += more

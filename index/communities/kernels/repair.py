@@ -52,11 +52,11 @@ def parts_of(st, c, order, label):
             sums[child, SHARED] = parts
             order[found] = child
             found += 1
-            while head < found:
+            while head < found < len(order):  # once all are found, no more bonds need be seen
                 a = order[head]
                 head += 1
                 e = np.int64(slot[a, BONDED])
-                while e >= 0:
+                while e >= 0 and found < len(order):
                     b = bond[e, KEY] & 0xFFFFFFFF
                     beside = slot[b, LEVEL] == slot[a, LEVEL] and slot[b, PARENT] == c
                     if beside and sums[b, SHARED] == 0:

@@ -21,11 +21,11 @@ DEPTH = 12
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
+Shorts = NDArray[np.int16]
 
 # Columns of ``State.concept``; columns 0 to DEPTH - 1 are the path of slots.
-BUCKET, TIES, QUEUED, LISTED = range(DEPTH, DEPTH + 4)
+TIES, QUEUED, LISTED, MARK = range(DEPTH, DEPTH + 4)
 SLACK = DEPTH + 4
-MARK = SLACK + DEPTH
 CONCEPT = 32
 
 # Columns of ``State.slot``.
@@ -66,11 +66,13 @@ class State(NamedTuple):
     Rows of the counts (``start``, ``degree``, ``neighbour``, ``weight``) are views and are never
     written here. A pair ties its concepts when ``tie`` is positive.
 
+    ``bucket`` int16[n]: rounded log2 f, beyond all weights where a concept is left out. Apart from
+    the rest, since whole rows are asked for it and most of their pairs are no ties: two bytes
+    for each concept stay in the cache.
     ``concept`` int32[n, CONCEPT]: the path (``concept[x, k]`` is the slot of x at level k, -1 below
-    its leaf); ``BUCKET``, rounded log2 f, beyond all weights where a concept is left out; ``TIES``,
-    their number; ``QUEUED``, bit k: waits for a local move at level k; ``LISTED``, bit i:
-    in list i; from ``SLACK`` on, what x may lose at each
-    level before another slot suits it better; ``MARK``, scratch, zero between uses.
+    its leaf); ``TIES``, their number; ``QUEUED``, bit k: waits for a local move at level k;
+    ``LISTED``, bit i: in list i; ``MARK``, scratch, zero between uses; from ``SLACK`` on, what x may
+    lose at each level before another slot suits it better.
     ``after`` and ``before`` int32[n, DEPTH] chain the members of a slot from its ``HEAD``.
     ``lists`` int32[LISTS, n]: concepts with a bit in ``QUEUED``; those that may have come apart
     from their leaf; those that have ties and no community, or a community and no ties; those whose
@@ -96,6 +98,7 @@ class State(NamedTuple):
     weight: Ints
     logs: Ints
     counters: Longs
+    bucket: Shorts
     concept: Ints
     after: Ints
     before: Ints
@@ -130,6 +133,7 @@ def borrowed(st):
         lent(st.weight),
         lent(st.logs),
         lent(st.counters),
+        lent(st.bucket),
         lent(st.concept),
         lent(st.after),
         lent(st.before),
@@ -146,11 +150,20 @@ def borrowed(st):
 
 
 @inner_njit
-def tie(w, bx, by, logs, counters):
-    """The weight of a tie in this epoch: ``w (log2 w - b(fx) - b(fy) + s)``; 0 below threshold."""
+def tie(w, by, logs, base, threshold):
+    """The weight of a tie in this epoch: ``w (log2 w - b(fx) - b(fy) + s)``; 0 below threshold.
+
+    ``base`` is ``s - b(fx)``.
+    """
     rounded = logs[w] if w < len(logs) else np.int64(np.rint(64.0 * np.log2(np.float64(w))))
-    value = np.int64(w) * (rounded - np.int64(bx) - np.int64(by) + counters[SHIFT])
-    return value if value >= counters[THRESHOLD] else np.int64(0)
+    value = np.int64(w) * (rounded - np.int64(by) + base)
+    return value if value >= threshold else np.int64(0)
+
+
+@inner_njit
+def base_of(bucket, counters, x):
+    """What the ties of x have in common: ``s - b(fx)``."""
+    return counters[SHIFT] - np.int64(bucket[x])
 
 
 @inner_njit
@@ -159,12 +172,13 @@ def load(st, x):
 
     Those who look at one concept again and again look at these: most pairs of a row are no ties.
     """
-    concept, neighbour, weight, logs, row = st.concept, st.neighbour, st.weight, st.logs, st.row
+    bucket, neighbour, weight, logs, row = st.bucket, st.neighbour, st.weight, st.logs, st.row
     counters = st.counters
-    own, count, low, length = concept[x, BUCKET], 0, st.start[x], st.degree[x]
+    base, threshold = base_of(bucket, counters, x), counters[THRESHOLD]
+    count, low, length = 0, st.start[x], st.degree[x]
     for i in range(low, low + length):
         y = neighbour[i]
-        value = tie(weight[i], own, concept[y, BUCKET], logs, counters)
+        value = tie(weight[i], bucket[y], logs, base, threshold)
         row[count, 0] = y
         row[count, 1] = value
         count += value > 0
