@@ -9,6 +9,7 @@ from index.communities.epoch import Epoch, log_table
 from index.communities.hierarchy import Hierarchy
 from index.communities.kernels import bonds
 from index.communities.kernels.state import (
+    BOND,
     BONDED,
     BONDS,
     CHAIN,
@@ -37,7 +38,7 @@ from index.communities.kernels.state import (
     State,
 )
 from index.counts.graph import Counts
-from index.types import Int64Array
+from index.types import Int32Array, Int64Array
 
 _LINE = 64  # bytes of a line of cache
 _LEAST_BONDS = 1 << 12
@@ -60,6 +61,7 @@ def empty_state(counts: Counts, epoch: Epoch, slots: int) -> State:
         **_by_slot(slots),
         **_no_bonds(_LEAST_BONDS, counters),
         along=np.zeros((2, DEPTH), np.int64),
+        path=np.empty(DEPTH, np.int32),
     )
     state.bucket[:] = epoch.buckets(counts.f)
     state.slot[0, LEVEL] = state.slot[0, PARENT] = -1
@@ -101,10 +103,15 @@ def _lines(shape: tuple[int, int], dtype: type) -> np.ndarray:
 def _no_bonds(room: int, counters: Int64Array) -> dict[str, Any]:
     """Arrays for ``room`` bonds (a power of two), none of them made."""
     counters[BONDS] = counters[LOST] = counters[SPARE] = 0
-    bond = np.zeros((room, 6), np.int64)
+    bond = _lines((room, BOND), np.int32)
+    bond[:] = 0
     bond[:, CHAIN] = np.arange(1, room + 1)
     bond[-1, CHAIN] = -1
-    return {"bond_head": np.full(room, -1, np.int32), "bond": bond}
+    return _bonds(bond, np.full(room, -1, np.int32))
+
+
+def _bonds(bond: Int32Array, head: Int32Array) -> dict[str, Any]:
+    return {"bond_head": head, "bond": bond, "bond_long": bond.view(np.int64)}
 
 
 def with_spare_bonds(state: State) -> State:
@@ -112,11 +119,11 @@ def with_spare_bonds(state: State) -> State:
     room = len(state.bond)
     if 2 * int(state.counters[BONDS]) <= room:
         return state
-    bond = np.zeros((2 * room, 6), np.int64)
-    bond[:room] = state.bond
-    head = np.full(2 * room, -1, np.int32)
-    bonds.rehash(head, bond, state.counters)
-    return state._replace(bond_head=head, bond=bond)
+    bond = _lines((2 * room, BOND), np.int32)
+    bond[:room], bond[room:] = state.bond, 0
+    grown = _bonds(bond, np.full(2 * room, -1, np.int32))
+    bonds.rehash(**grown, counters=state.counters)
+    return state._replace(**grown)
 
 
 def recounted(state: State) -> State:

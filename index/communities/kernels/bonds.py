@@ -54,7 +54,7 @@ def bond_hash(a, b, size):
 
 
 @inner_njit
-def add_bond(slot, bond_head, bond, counters, a, b, value, count):
+def add_bond(slot, bond_head, bond, bond_long, counters, a, b, value, count):
     """Add ties to the bond (a, b); it is made with its first tie.
 
     Returns whether that was its last one: it has ended then.
@@ -62,7 +62,7 @@ def add_bond(slot, bond_head, bond, counters, a, b, value, count):
     place = bond_hash(a, b, len(bond_head))
     key = np.int64(a) << 32 | np.int64(b)
     before, e = np.int64(-1), np.int64(bond_head[place])
-    while e >= 0 and bond[e, KEY] != key:
+    while e >= 0 and bond_long[e, KEY] != key:
         before, e = e, bond[e, CHAIN]
     if e < 0:
         e = counters[SPARE]
@@ -70,8 +70,8 @@ def add_bond(slot, bond_head, bond, counters, a, b, value, count):
             counters[LOST] = 1
             return False
         before = np.int64(-1)
-        make_bond(slot, bond_head, bond, counters, a, key, place, e)
-    bond[e, VALUE] += value
+        make_bond(slot, bond_head, bond, bond_long, counters, a, key, place, e)
+    bond_long[e, VALUE] += value
     bond[e, COUNT] += count
     if bond[e, COUNT] or counters[LOST]:
         return False
@@ -80,12 +80,12 @@ def add_bond(slot, bond_head, bond, counters, a, b, value, count):
 
 
 @inner_njit
-def make_bond(slot, bond_head, bond, counters, a, key, place, e):
+def make_bond(slot, bond_head, bond, bond_long, counters, a, key, place, e):
     """Let the spare e become a bond of slot a, without ties yet."""
     counters[SPARE] = bond[e, CHAIN]
     counters[BONDS] += 1
-    bond[e, KEY] = key
-    bond[e, VALUE] = bond[e, COUNT] = 0
+    bond_long[e, KEY] = key
+    bond_long[e, VALUE] = bond[e, COUNT] = 0
     bond[e, CHAIN] = bond_head[place]
     bond_head[place] = e
     first = slot[a, BONDED]
@@ -151,7 +151,7 @@ def collect(concept, path, y, first, value, count, along, sums, slots, near, bel
 def pour(st, path, first, near, below, sign):
     """Put the pot of one concept's ties, times ``sign``, into sums and bonds."""
     slot, sums, slots, head, bond = st.slot, st.sums, st.slots, st.bond_head, st.bond
-    counters, along = st.counters, st.along
+    bond_long, counters, along = st.bond_long, st.counters, st.along
     for k in range(first, DEPTH):
         if path[k] < 0:
             break
@@ -169,19 +169,21 @@ def pour(st, path, first, near, below, sign):
         if k >= first:
             own = path[k]
             sums[c, SUMS] += value
-            ended = add_bond(slot, head, bond, counters, own, c, value, count)
-            add_bond(slot, head, bond, counters, c, own, value, count)
+            ended = add_bond(slot, head, bond, bond_long, counters, own, c, value, count)
+            add_bond(slot, head, bond, bond_long, counters, c, own, value, count)
             if ended:
                 tear(slot, slots, counters, slot[own, PARENT])
                 tear(slot, slots, counters, slot[c, PARENT])
         if k + 1 < DEPTH and path[k + 1] >= 0:
-            add_bond(slot, head, bond, counters, path[k + 1], c, value, count)
+            add_bond(slot, head, bond, bond_long, counters, path[k + 1], c, value, count)
     for i in range(below):
         c = slots[BELOW, i]
         value, count = sign * sums[c, VALUE_BELOW], sign * sums[c, COUNT_BELOW]
         sums[c, VALUE_BELOW] = sums[c, COUNT_BELOW] = 0
         if value != 0 or count != 0:
-            add_bond(slot, head, bond, counters, c, path[slot[c, LEVEL] - 1], value, count)
+            add_bond(
+                slot, head, bond, bond_long, counters, c, path[slot[c, LEVEL] - 1], value, count
+            )
 
 
 @inner_njit
@@ -252,7 +254,7 @@ def recount(st):
 
 
 @njit(cache=True, nogil=True)
-def rehash(bond_head, bond, counters):
+def rehash(bond_head, bond, bond_long, counters):
     """Fill an empty ``bond_head`` from the bonds with ties, and spare the others."""
     counters[SPARE] = -1
     for e in range(len(bond) - 1, -1, -1):
@@ -260,7 +262,7 @@ def rehash(bond_head, bond, counters):
             bond[e, CHAIN] = counters[SPARE]
             counters[SPARE] = e
             continue
-        key = bond[e, KEY]
+        key = bond_long[e, KEY]
         place = bond_hash(key >> 32, key & 0xFFFFFFFF, len(bond_head))
         bond[e, CHAIN] = bond_head[place]
         bond_head[place] = e

@@ -176,7 +176,8 @@ def rehome(st):
     Returns how many slots are wanted before another call must go on, 0 when all is done.
     """
     concept, lists, counters = st.concept, st.lists, st.counters
-    path = np.full(DEPTH, -1, np.int32)
+    path = st.path
+    path[:] = -1
     for i in range(counters[LOOSE]):
         x = lists[LOOSE, i]
         ties = concept[x, TIES]
@@ -258,7 +259,7 @@ def chain(st, c):
 def lengthen(st, c, members, labels, count):
     """Give each member of a slot without children the child of its label, of ``count``."""
     st = borrowed(st)
-    path, k = np.empty(DEPTH, np.int32), np.int64(st.slot[c, LEVEL]) + 1
+    path, k = st.path, np.int64(st.slot[c, LEVEL]) + 1
     slots = np.empty(count, np.int32)
     for label in range(count):
         slots[label] = take_slot(st, k, np.int32(c))
@@ -271,7 +272,7 @@ def lengthen(st, c, members, labels, count):
 @inner_njit
 def shorten(st, members, k):
     """Take everything from level k on away from the members."""
-    path = np.empty(DEPTH, np.int32)
+    path = st.path
     for x in members:
         take_path(path, st.concept, x, k)
         change_path(st, x, k, path, load(st, x))

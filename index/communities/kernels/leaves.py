@@ -24,6 +24,7 @@ from index.communities.kernels.state import (
     enqueue,
     inner_njit,
     load,
+    making_njit,
     tie,
 )
 from index.counts.kernels import lower_bound
@@ -139,7 +140,7 @@ def finish(st, k, head, tail, rest, root, waiting):
     return tail
 
 
-@inner_njit
+@making_njit
 def mend_leaf(st, seeds):
     """Cut one leaf where it is not connected; ``seeds``: its concepts whose ties in it were lost.
 
@@ -164,7 +165,7 @@ def mend_leaf(st, seeds):
     return cut_off(st, k, c, tail, kept, root)
 
 
-@inner_njit
+@making_njit
 def doubtful(st):
     """Who is in SEEDS, as ``slot of the leaf << 32 | concept`` in order; the list is emptied."""
     concept, lists, counters = st.concept, st.lists, st.counters
@@ -186,7 +187,7 @@ def doubtful(st):
     return keys
 
 
-@inner_njit
+@making_njit
 def mend_leaves(st):
     """Cut every leaf that is not connected; there must be a free slot for each in SEEDS.
 
@@ -211,12 +212,12 @@ def mend_leaves(st):
         start = end
 
 
-@inner_njit
+@making_njit
 def cut_off(st, k, c, tail, kept, root):
     """Give every visited part but the kept one a slot of its own; clears ``MARK``."""
     concept, lists, counters = st.concept, st.lists, st.counters
     slots = np.full(len(root), -1, np.int32)
-    path = np.empty(DEPTH, np.int32)
+    path = st.path
     parts = 0
     for i in range(tail):
         x = lists[RING, i]

@@ -178,7 +178,7 @@ def local_moves(st, k, stick, limit):
     ``limit``: value of the work counter at which to stop; who still waits then stays queued.
     """
     concept, lists, counters, row = st.concept, st.lists, st.counters, st.row
-    path = np.empty(DEPTH, np.int32)
+    path = st.path
     while counters[WORK] < limit:
         count = start_ring(concept, lists, counters, k)
         if count == 0:

@@ -15,12 +15,12 @@ from index.communities.kernels.state import (
     FREE,
     HEAD,
     IS_TORN,
-    KEY,
     LEVEL,
     LOST,
     MARK,
     NEXT,
     NEXT_CHILD,
+    OTHER,
     PARENT,
     REPAIRED,
     SEEDS,
@@ -33,6 +33,7 @@ from index.communities.kernels.state import (
     enqueue,
     inner_njit,
     load,
+    making_njit,
 )
 
 DONE, MORE_SLOTS, RECOUNT, SPLIT = range(4)
@@ -57,7 +58,7 @@ def parts_of(st, c, order, label):
                 head += 1
                 e = np.int64(slot[a, BONDED])
                 while e >= 0 and found < len(order):
-                    b = bond[e, KEY] & 0xFFFFFFFF
+                    b = bond[e, OTHER]
                     beside = slot[b, LEVEL] == slot[a, LEVEL] and slot[b, PARENT] == c
                     if beside and sums[b, SHARED] == 0:
                         sums[b, SHARED] = parts
@@ -78,7 +79,7 @@ def move_child(st, child, to):
     concept, counters, k = st.concept, st.counters, np.int64(st.slot[to, LEVEL])
     give_up_child(st.slot, st.slots, counters, child)
     adopt_child(st.slot, st.slots, counters, child, to)
-    path = np.empty(DEPTH, np.int32)
+    path = st.path
     x = st.slot[child, HEAD]
     while x >= 0:
         take_path(path, concept, x, DEPTH)
@@ -88,7 +89,7 @@ def move_child(st, child, to):
         x = st.after[x, k + 1]
 
 
-@inner_njit
+@making_njit
 def tear_apart(st, c):
     """Cut a community whose children do not hang together; returns the parts cut off."""
     slot = st.slot

@@ -37,6 +37,7 @@ from index.communities.kernels.state import (
     WORK,
     borrowed,
     inner_njit,
+    making_njit,
 )
 from index.communities.kernels.units import unit_moves
 
@@ -98,7 +99,7 @@ def touched_at(st, level):
     return count
 
 
-@inner_njit
+@making_njit
 def make_whole(st, c):
     """Dissolve what is inside a community."""
     shorten(st, chain(st, np.int64(c)), np.int64(st.slot[c, LEVEL]) + 1)

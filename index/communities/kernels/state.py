@@ -8,7 +8,8 @@ one slot: a neighbour costs one look at memory, not one for each question. It al
 at a few arrays; a call that hands fifty on costs a microsecond, from Python thirty.
 """
 
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -48,16 +49,28 @@ WORK, MOVES, BONDS, SPARE, LOST, SHIFT, THRESHOLD, ROW = range(9, 17)
 STEP, AT_LEVEL, ROUND, WANTED, LIMIT, FRONTIER, REPAIRED, CUT, MERGED = range(17, 26)
 COUNTERS = 26
 
-KEY, VALUE, COUNT, CHAIN, NEXT, LAST = range(6)
-"""Fields of a bond: ``slot << 32 | other``, sum of its ties, their number, and its lists."""
+KEY, VALUE = range(2)
+"""Fields of a bond in ``bond_long``: ``slot << 32 | other``, and the sum of its ties."""
+
+OTHER, COUNT, CHAIN, NEXT, LAST = 0, 4, 5, 6, 7
+"""Fields of a bond in ``bond``: ``other``, the half of the key that comes first in memory, the
+number of its ties, and its lists."""
+
+BOND = 8
 
 ROOT = np.int32(0)
 TOP, PLUS, MINUS = np.int64(0), np.int64(1), np.int64(-1)
 """Slot of the whole, level of C0, signs. Numpy's own numbers here and above, since numba compiles a
 function anew for every literal number that it is called with."""
 
-inner_njit = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]  # stubs lack them
+_inner: Any = partial(njit, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+making_njit = _inner(_nrt=True)
 """For kernels that only kernels call: without an entry from Python they compile much faster."""
+
+inner_njit = _inner(_nrt=False)
+"""For those among them that make no array either: they count no references. (What a call does not
+say of this it takes from its caller, so both say it.)"""
 
 
 class State(NamedTuple):
@@ -71,8 +84,8 @@ class State(NamedTuple):
     for each concept stay in the cache.
     ``concept`` int32[n, CONCEPT]: the path (``concept[x, k]`` is the slot of x at level k, -1 below
     its leaf); ``TIES``, their number; ``QUEUED``, bit k: waits for a local move at level k;
-    ``LISTED``, bit i: in list i; ``MARK``, scratch, zero between uses; from ``SLACK`` on, what x may
-    lose at each level before another slot suits it better.
+    ``LISTED``, bit i: in list i; ``MARK``, scratch, zero between uses; from ``SLACK`` on, what x
+    may lose at each level before another slot suits it better.
     ``after`` and ``before`` int32[n, DEPTH] chain the members of a slot from its ``HEAD``.
     ``lists`` int32[LISTS, n]: concepts with a bit in ``QUEUED``; those that may have come apart
     from their leaf; those that have ties and no community, or a community and no ties; those whose
@@ -88,8 +101,11 @@ class State(NamedTuple):
     ``slots`` int32[SLOT_LISTS, m]: slots that nobody holds, touched, torn, to be split; scratch.
 
     A bond is the ties between two communities, added up: see ``index.communities.kernels.bonds``.
-    ``bond_head`` int32, a power of two: first bond of each hash; ``bond`` int64[b, 6].
-    ``row`` int64[n, 3]: scratch, the neighbours tied to one concept and the weights of the ties.
+    ``bond_head`` int32, a power of two: first bond of each hash; ``bond``
+    int32[b, BOND] and ``bond_long`` int64[b, BOND / 2] are the same memory, half a line of cache
+    for each.
+    ``row`` int64[n, 3]: scratch, the neighbours tied to one concept and the weights of the ties;
+    ``path`` int32[DEPTH]: scratch, where one concept goes.
     """
 
     start: Longs
@@ -108,9 +124,11 @@ class State(NamedTuple):
     sums: Longs
     slots: Ints
     bond_head: Ints
-    bond: Longs
+    bond: Ints
+    bond_long: Longs
     along: Longs
     row: Longs
+    path: Ints
 
     @property
     def member(self) -> Ints:
@@ -144,8 +162,10 @@ def borrowed(st):
         lent(st.slots),
         lent(st.bond_head),
         lent(st.bond),
+        lent(st.bond_long),
         lent(st.along),
         lent(st.row),
+        lent(st.path),
     )
 
 

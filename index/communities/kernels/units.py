@@ -10,14 +10,13 @@ from index.communities.kernels.state import (
     BONDED,
     CHILD,
     CHILDREN,
-    DEPTH,
     FREE,
     HEAD,
     INNER,
-    KEY,
     LEVEL,
     LOST,
     NEXT,
+    OTHER,
     PARENT,
     SIZE,
     SUMS,
@@ -65,7 +64,7 @@ def better_home(st, unit, k, stick):
 
     The gain is that of ``best_slot``, with all the unit's ties.
     """
-    slot, sums, bond, counters = st.slot, st.sums, st.bond, st.counters
+    slot, sums, bond, bond_long, counters = st.slot, st.sums, st.bond, st.bond_long, st.counters
     own = st.concept[slot[unit, HEAD], k]
     above = slot[own, PARENT]
     whole = sums[above, INNER]
@@ -75,19 +74,19 @@ def better_home(st, unit, k, stick):
     if own != unit:
         e = np.int64(slot[unit, BONDED])
         while e >= 0:
-            if slot[bond[e, KEY] & 0xFFFFFFFF, LEVEL] == k:
-                total += bond[e, VALUE]
+            if slot[bond[e, OTHER], LEVEL] == k:
+                total += bond_long[e, VALUE]
             e = bond[e, NEXT]
     margin = 1e-9 * (1.0 + total)
     best, to = -np.inf, np.int32(-1)
     e = np.int64(slot[unit, BONDED])
     while e >= 0:
-        c = bond[e, KEY] & 0xFFFFFFFF
+        c = bond[e, OTHER]
         if slot[c, LEVEL] == k:
-            gain = bond[e, VALUE] - total * (sums[c, SUMS] / whole)
+            gain = bond_long[e, VALUE] - total * (sums[c, SUMS] / whole)
             if gain > best + margin or (gain > best - margin and c < to):
                 best = max(gain, best)
-                to = np.int32(c)
+                to = c
         counters[WORK] += 1
         e = bond[e, NEXT]
     stay = 0.0
@@ -118,7 +117,7 @@ def carry(st, unit, k, to):
         while slot[unit, CHILD] >= 0:
             move_child(st, slot[unit, CHILD], to)
         return
-    path = np.empty(DEPTH, np.int32)
+    path = st.path
     take_path(path, concept, slot[unit, HEAD], k)
     path[k] = to
     if slot[to, CHILDREN] > 0:

@@ -87,8 +87,10 @@ def _validate_sums(dynamic, graph):
     alive[0] = True
     assert (sums[alive] == state.sums[alive, SUMS]).all()
     assert (inner[alive] == state.sums[alive, INNER]).all()
-    held = state.bond[state.bond[:, COUNT] != 0][:, [KEY, VALUE, COUNT]].tolist()
-    assert {(key >> 32, key & 0xFFFFFFFF): [v, n] for key, v, n in held} == bonds
+    held = np.flatnonzero(state.bond[:, COUNT])
+    columns = *state.bond_long[held][:, [KEY, VALUE]].T.tolist(), state.bond[held, COUNT].tolist()
+    found = zip(*columns, strict=True)
+    assert {(key >> 32, key & 0xFFFFFFFF): [value, n] for key, value, n in found} == bonds
     assert state.counters[BONDS] == len(bonds)
     for parent in np.flatnonzero(alive):
         assert len(list(_children(state.slot, parent))) == state.slot[parent, CHILDREN]
