@@ -1,49 +1,43 @@
-"""The end of a search: from verdicts to claims, ranking and the words of the answer."""
+"""The end of a search: from verdicts to claims, ranking, and whether there is a record at all."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from index.types import BoolArray
-from index.view import View
 from query import answer as wording
 from query.assessor import OfflineAssessor, Verdict
-from query.candidates import Candidates, Texts
+from query.candidates import Candidates
 from query.claims import Evidence, extract
 from query.communities import main_home
-from query.graph import SearchGraph
+from query.enumeration import listed, mostly_found
 from query.labels import named_by
 from query.parts import Part, best_documents, document_numbers, found, worth
 from query.plan import Subquery
+from query.posed import Posed
 from query.ranking import rank
-from query.settings import SearchSettings
-from query.types import BASELINES, Citation, Claim, Found, Mode
+from query.record import why_nothing
+from query.types import BASELINES, Citation, Claim, Found, Mode, Outcome, Stopped
 from query.words import names
 
 
 class Conclusion:
     """What is read off a search that has ended."""
 
-    def __init__(
-        self,
-        view: View,
-        graph: SearchGraph,
-        texts: Texts,
-        parts: Sequence[Part],
-        settings: SearchSettings,
-    ) -> None:
-        self._view = view
-        self._graph = graph
-        self._texts = texts
+    def __init__(self, posed: Posed, parts: Sequence[Part], offline: OfflineAssessor) -> None:
+        self._posed = posed
+        self._view = posed.view
+        self._graph = posed.graph
         self._parts = parts
-        self._settings = settings
+        self._settings = posed.settings
+        self._mode = posed.question.mode
+        self._offline = offline
 
-    def claims(self, mode: Mode) -> tuple[tuple[Claim, ...], tuple[Citation, ...]]:
+    def claims(self) -> tuple[tuple[Claim, ...], tuple[Citation, ...]]:
         """Claims from the relevant chunks, or in a baseline from those at the top."""
         best: dict[int, tuple[float, Verdict]] = {}
         for part in self._parts:
             for slot, verdict in part.verdicts.items():
-                if verdict.relevant or mode in BASELINES:
+                if verdict.relevant or self._mode in BASELINES:
                     value = worth(part, slot, self._settings.rank)
                     if slot not in best or best[slot][0] < value:
                         best[slot] = (value, verdict)
@@ -52,9 +46,9 @@ class Conclusion:
         homes = main_home(self._graph, rows, self._settings.claims.level).tolist()
         evidence = [
             Evidence(
-                chunk=self._texts.chunk(slot),
-                document=self._texts.document(slot),
-                sentences=self._texts.sentences(slot),
+                chunk=self._posed.texts.chunk(slot),
+                document=self._posed.texts.document(slot),
+                sentences=self._posed.texts.sentences(slot),
                 verdict=best[slot][1],
                 worth=best[slot][0],
                 community=home,
@@ -63,14 +57,14 @@ class Conclusion:
         ]
         return extract(evidence, self._settings.claims)
 
-    def ranking(self, mode: Mode, budget: int) -> tuple[Found, ...]:
+    def ranking(self) -> tuple[Found, ...]:
         """The documents tested (or, in a baseline, within the budget), and enough of the rest."""
-        baseline = mode in BASELINES
+        baseline = self._mode in BASELINES
         scores = best_documents(self._parts, self._graph, self._settings.rank, tests=not baseline)
         tested, relevant = document_numbers(self._parts, self._graph)
         if baseline:
             tested, relevant = set(), set()
-            keep = dict.fromkeys(self._within(budget))
+            keep = dict.fromkeys(self._within(self._posed.question.budget))
         else:
             keep = dict.fromkeys(tested)
         keep.update(dict.fromkeys(list(scores)[: self._settings.ranking]))
@@ -86,44 +80,60 @@ class Conclusion:
             numbers += snapshot.documents[snapshot.chunk_document[rows]].tolist()
         return numbers
 
-    def text(self, claims: Sequence[Claim], *, offline: bool) -> str:
-        """The answer from its claims, a heading over the claims of each community."""
-        return wording.answered(claims, self._headings(claims), offline=offline)
-
-    def _headings(self, claims: Sequence[Claim]) -> Mapping[int, str]:
+    def headings(self, claims: Sequence[Claim]) -> Mapping[int, str]:
+        """What the communities of claims are called."""
         communities = sorted({claim.community for claim in claims if claim.community})
         count = self._settings.claims.heading
-        names = named_by(self._view, self._graph, communities, count)
-        return {c: ", ".join(name) for c, name in zip(communities, names, strict=True)}
+        named = named_by(self._view, self._graph, communities, count)
+        return {c: ", ".join(name) for c, name in zip(communities, named, strict=True)}
 
-
-def relevant_outside(
-    view: View,
-    graph: SearchGraph,
-    asked: Sequence[Subquery],
-    rows: BoolArray,
-    texts: Texts,
-    settings: SearchSettings,
-) -> bool:
-    """Whether the best chunks that the filters left out are relevant to a question."""
-    outside = graph.snapshot.shown & ~rows
-    if not outside.any():
-        return False
-    offline = OfflineAssessor()
-    for subquery in asked:
-        if subquery.broad:
+    def supported(self) -> bool:
+        """Whether verdicts that no model gave stand for a record at all."""
+        verdicts = [verdict for part in self._parts for verdict in part.verdicts.values()]
+        text = self._posed.reading.text
+        if self._offline.supports(verdicts, named=bool(names(text))):
             return True
-        ranking = rank(
-            view,
-            graph,
-            subquery,
-            outside,
-            mode=Mode.LAZY,
-            settings=settings.rank,
-            count=settings.claims.baseline,
+        relevant = [verdict.slot for verdict in verdicts if verdict.relevant]
+        chunks = (self._posed.texts.chunk(slot).text for slot in relevant)
+        return mostly_found(listed(text), chunks)
+
+    def no_record(
+        self, asked: Sequence[Subquery], stopped: Stopped, backlog: int
+    ) -> tuple[Outcome, str]:
+        """Which kind of nothing was found, in words."""
+        posed = self._posed
+        if posed.absent is not None:
+            outcome = posed.absent.outcome(backlog)
+            return outcome, wording.no_record(posed.absent.names, outcome, posed.searched)
+        outcome = why_nothing(
+            stopped=stopped,
+            # At the deadline the view is about to be given back: nothing more is looked up.
+            outside=stopped is not Stopped.DEADLINE and self._relevant_outside(asked),
+            documents=len(self._view.snapshot.documents),
+            backlog=backlog,
         )
-        slots = graph.snapshot.slots[ranking.rows].tolist()
-        shown = Candidates(subquery, ranking, graph, texts).of(slots)
-        if offline.supports(offline.assess(subquery, shown), named=bool(names(subquery.text))):
-            return True
-    return False
+        return outcome, wording.no_record((), outcome, posed.searched)
+
+    def _relevant_outside(self, asked: Sequence[Subquery]) -> bool:
+        """Whether the best chunks that the filters left out are relevant to a question."""
+        outside = self._graph.snapshot.shown & ~self._posed.rows
+        if not outside.any():
+            return False
+        for subquery in asked:
+            if subquery.broad:
+                return True
+            ranking = rank(
+                self._view,
+                self._graph,
+                subquery,
+                outside,
+                mode=Mode.LAZY,
+                settings=self._settings.rank,
+                count=self._settings.claims.baseline,
+            )
+            slots = self._graph.snapshot.slots[ranking.rows].tolist()
+            shown = Candidates(subquery, ranking, self._graph, self._posed.texts).of(slots)
+            verdicts = self._offline.assess(subquery, shown)
+            if self._offline.supports(verdicts, named=bool(names(subquery.text))):
+                return True
+        return False

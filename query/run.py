@@ -1,40 +1,21 @@
 """One search over one pinned view."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Generator, Iterator, Sequence
 
-import numpy as np
-
-from index.types import BoolArray
-from index.vectors.similarity import ExactSimilarity, Lookup, Similarity
 from index.view import View
 from query import answer as wording
-from query.assessor import Assessor, OfflineAssessor
-from query.broad import rank_broad
-from query.candidates import Candidates, Texts
-from query.communities import group
-from query.conclude import Conclusion, relevant_outside
+from query.assessor import Assessor
+from query.conclude import Conclusion
 from query.counting import Wanted
-from query.enumeration import listed, mostly_found
 from query.everywhere import everything, level_for, visits
-from query.filters import condition, searched
-from query.graph import GraphCache
-from query.language import Language, Steady
-from query.lazy import Descent, Explored, Groups, RelevanceTest, Verdicts, search
-from query.ledger import Clock, Ledger
-from query.memory import Memory
-from query.model.calls import Model
+from query.lazy import Descent, Explored, RelevanceTest, Verdicts, search
+from query.ledger import Ledger
 from query.model.refine import Refined
 from query.model.session import ModelSession
 from query.parts import Part
-from query.plan import Subquery, subqueries
-from query.ranking import Ranking, rank
+from query.posed import Posed, Tools
 from query.readers import Gathered, Reader
-from query.reading import read
-from query.record import missing, why_nothing
 from query.said import Said, amiss, counted, how_read
-from query.settings import SearchSettings
 from query.standing.recall import Recall
 from query.tally import Counter
 from query.telling import claimed, descended, tested
@@ -50,7 +31,6 @@ from query.types import (
     SearchEvent,
     Stopped,
 )
-from query.words import names
 
 MAPPED_AT_ONCE = 8
 """Communities of mode ``global`` that a model is given together."""
@@ -61,34 +41,16 @@ _LEAST_CHUNK = 40
 Events = Generator[SearchEvent, None, None]
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What a search works with, beside its view and its question."""
-
-    language: Language
-    assessor: Assessor
-    settings: SearchSettings
-    clock: Clock
-    backlog: Callable[[], int]
-    graphs: GraphCache
-    model: Model | None = None
-    memory: Memory | None = None
-    offline: OfflineAssessor = field(default_factory=OfflineAssessor)
-    similar: Similarity = field(default_factory=ExactSimilarity)
-
-
 class Run:
     """The steps of one search; used once. ``recall`` is what those before it left."""
 
     def __init__(
         self, view: View, question: Question, tools: Tools, recall: Recall | None = None
     ) -> None:
-        self.view = view
         self.question = question
         self.tools = tools
         self.settings = tools.settings
         self.ledger = Ledger(tools.clock)
-        self.texts = Texts(view, tools.language)
         self.parts: list[Part] = []
         self.stopped = Stopped.NO_CANDIDATES
         self.expanded = question.text
@@ -104,25 +66,20 @@ class Run:
                 lite=lite,
                 payer=question.payer,
             )
-        self.reader: Reader | None = None
-        if self.model is not None and question.mode is not Mode.LAZY and recall is None:
-            tokens, longest = question.context, self.settings.claims.longest
-            self.reader = Reader(
-                self.model, self.texts, self.ledger, tokens=tokens, longest=longest
-            )
         self.recall = recall
         self.assessor: Assessor = self.model or tools.assessor
         if recall is not None:
             self.assessor = recall.over(self.assessor)
         with self.ledger.stage("plan"):
-            self.graph = tools.graphs.of(view.snapshot)
-            self.language = Steady(tools.language, view.snapshot.dimensions)
-            self.reading = read(question, view, self.language)
-            self.rows: BoolArray = self.reading.rows
-            self.searched = searched(view, self.rows, self.reading.filters)
-            self.asked = subqueries([self.reading.text], self.graph, self.language)
-            named = not any(subquery.broad for subquery in self.asked)
-            self.absent = missing(self.reading.text, view, self.graph, self.rows) if named else None
+            self.posed = Posed(view, question, tools)
+        self.reading, self.absent = self.posed.reading, self.posed.absent
+        self.asked = self.posed.asked
+        self.reader: Reader | None = None
+        if self.model is not None and question.mode is not Mode.LAZY and recall is None:
+            tokens, longest = question.context, self.settings.claims.longest
+            self.reader = Reader(
+                self.model, self.posed.texts, self.ledger, tokens=tokens, longest=longest
+            )
 
     @property
     def offline(self) -> bool:
@@ -140,13 +97,14 @@ class Run:
         if self.reading.amiss and (self.absent is None or self.absent.outside):
             yield self._answer(amiss(self.reading))
             return
-        if self.reading.count is not None and self.absent is None and self.searched.chunks:
+        if self.reading.count is not None and self.absent is None and self.posed.searched.chunks:
             yield from self._count(self.reading.count)
             return
-        if self.searched.chunks and (self.absent is None or self.offline):
+        if self.posed.searched.chunks and (self.absent is None or self.offline):
             self._refine()
             with self.ledger.stage("rank"):
-                self.parts = [self._part(subquery) for subquery in self.asked]
+                least = 0 if self.reader is None else self.question.context // _LEAST_CHUNK
+                self.parts = [self.posed.part(subquery, least) for subquery in self.asked]
             candidates = sum(len(part.ranking.rows) for part in self.parts)
             asked = [subquery.text for subquery in self.asked]
             yield SearchEvent(EventKind.RANKED, {"candidates": candidates, "subqueries": asked})
@@ -162,9 +120,9 @@ class Run:
         return SearchEvent(
             EventKind.STARTED,
             {
-                "generation": self.view.snapshot.generation,
-                "documents": self.searched.documents,
-                "chunks": self.searched.chunks,
+                "generation": self.posed.view.snapshot.generation,
+                "documents": self.posed.searched.documents,
+                "chunks": self.posed.searched.chunks,
                 "subqueries": [subquery.text for subquery in self.asked],
                 "assessor": self.assessor.name,
             },
@@ -176,7 +134,7 @@ class Run:
             with self.ledger.stage("refine"):
                 refined = self._refined(self.model)
                 self.expanded = refined.expanded
-                self.asked = subqueries(refined.subqueries, self.graph, self.language)
+                self.asked = self.posed.subqueries(refined.subqueries)
 
     def _refined(self, model: ModelSession) -> Refined:
         """The model's refinement, or that of an earlier asking."""
@@ -188,42 +146,12 @@ class Run:
             recall.refined = refined
         return refined
 
-    def _part(self, subquery: Subquery) -> Part:
-        mode = self.question.mode
-        if subquery.broad and mode not in BASELINES:
-            ranking, groups = rank_broad(self.graph, subquery, self.rows)
-        else:
-            ranking = rank(
-                self.view,
-                self.graph,
-                subquery,
-                self.rows,
-                mode=mode,
-                settings=self.settings.rank,
-                count=self._candidates(),
-                lookup=self._lookup,
-            )
-            groups = self._grouped(ranking)
-        return Part(Candidates(subquery, ranking, self.graph, self.texts), ranking, groups)
-
-    def _candidates(self) -> int:
-        least = 0 if self.reader is None else self.question.context // _LEAST_CHUNK
-        return max(self.settings.candidates, 3 * self.question.budget, least)
-
-    def _grouped(self, ranking: Ranking) -> Groups:
-        if self.question.mode is not Mode.LAZY:
-            return Groups((), {}, {}, {}, {}, ())
-        # Communities are those of a fixed number of chunks: where it grew with the budget, their
-        # order would too, and a larger budget would not test a superset.
-        grouped = group(self.graph, ranking.rows[: self.settings.candidates], self.settings.lazy)
-        return replace(grouped, ranked=self.graph.snapshot.slots[ranking.rows].tolist())
-
     def _look_at_top(self) -> None:
         """A baseline: no relevance test is spent; its top is quoted, whatever it is."""
         with self.ledger.stage("claims"):
             for part in self.parts:
                 rows = part.ranking.rows[: self.settings.claims.baseline]
-                shown = part.candidates.of(self.graph.snapshot.slots[rows].tolist())
+                shown = part.candidates.of(self.posed.graph.snapshot.slots[rows].tolist())
                 verdicts = self.tools.offline.assess(part.candidates.subquery, shown)
                 part.verdicts.update((verdict.slot, verdict) for verdict in verdicts)
                 if shown:
@@ -232,7 +160,7 @@ class Run:
     def _tests(self) -> Events:
         """Walk over the communities, as the verdicts say."""
         groups = [part.groups for part in self.parts]
-        walk = search(groups, self.question.budget, self._neighbours, self.settings.lazy)
+        walk = search(groups, self.question.budget, self.posed.neighbours, self.settings.lazy)
         reply: Verdicts | None = None
         while True:
             try:
@@ -254,9 +182,10 @@ class Run:
     def _everywhere(self, part: Part) -> Events:
         """Mode ``global``: read every community of a level, a model several at once."""
         budget = self.question.budget
-        rows = everything(part.ranking.rows, self.rows)
-        level = level_for(self.graph, self.question.level, budget)
-        steps = visits(self.graph, rows, level, budget)
+        graph = self.posed.graph
+        rows = everything(part.ranking.rows, self.posed.rows)
+        level = level_for(graph, self.question.level, budget)
+        steps = visits(graph, rows, level, budget)
         at_once = MAPPED_AT_ONCE if self.reader is not None else 1
         self.stopped = Stopped.BUDGET_SPENT if len(rows) > budget else Stopped.NOTHING_LEFT
         for start in range(0, len(steps), at_once):
@@ -289,17 +218,15 @@ class Run:
             self.ledger.call("test")
         return [verdict.relevant for verdict in verdicts]
 
-    def _neighbours(self, slot: int) -> list[int]:
-        """The chunks before and after one in its document, those that may be tested."""
-        snapshot = self.graph.snapshot
-        row = int(snapshot.rows_of(np.array([slot]))[0])
-        near = [n for n in (row - 1, row + 1) if 0 <= n < snapshot.rows and self.rows[n]]
-        of = snapshot.chunk_document
-        return [int(snapshot.slots[n]) for n in near if of[n] == of[row]]
-
     def _conclude(self) -> Events:
-        """Claims, then the answer."""
-        end = Conclusion(self.view, self.graph, self.texts, self.parts, self.settings)
+        """Claims, then the answer.
+
+        What a model words comes last, for that takes it long: all else is read off while the
+        view is sure to be held.
+        """
+        end = Conclusion(self.posed, self.parts, self.tools.offline)
+        with self.ledger.stage("claims"):
+            ranking = end.ranking()
         found = self._gathered(end)
         claims, citations = found.claims, found.citations
         for claim in claims:
@@ -308,10 +235,9 @@ class Run:
             if claims:
                 outcome, text = Outcome.ANSWERED, found.text or self._worded(end, claims)
             else:
-                outcome, text = self._no_record()
+                outcome, text = end.no_record(self.asked, self.stopped, self.tools.backlog())
             if self.model is not None and self.model.notes:
                 text = "\n\n".join([text, *self.model.notes])
-            ranking = end.ranking(self.question.mode, self.question.budget)
         yield self._answer(Said(outcome, text, claims, citations, ranking))
 
     def _gathered(self, end: Conclusion) -> Gathered:
@@ -320,22 +246,23 @@ class Run:
             found = self._read_by_model(self.reader, self.parts[0])
             if found is not None:
                 return found
-        if self.absent is not None or not self._supported():
+        if self.absent is not None or not self._supported(end):
             return Gathered((), ())
         with self.ledger.stage("claims"):
-            return Gathered(*end.claims(self.question.mode))
+            return Gathered(*end.claims())
 
     def _read_by_model(self, reader: Reader, part: Part) -> Gathered | None:
         if self.question.mode is Mode.GLOBAL:
             return reader.gathered()
         with self.ledger.stage("answer"):
-            slots = self.graph.snapshot.slots[part.ranking.rows].tolist()
+            slots = self.posed.graph.snapshot.slots[part.ranking.rows].tolist()
             return reader.from_top(part, self.reading.text, slots)
 
     def _count(self, asked: Wanted) -> Events:
         """Count over the postings: exact, so that nothing is tested."""
         with self.ledger.stage("count"):
-            counter = Counter(self.view, self.graph, self.language, self.rows)
+            posed = self.posed
+            counter = Counter(posed.view, posed.graph, posed.language, posed.rows)
             said = counted(counter.tally(asked))
         self.stopped = Stopped.NOTHING_LEFT
         for claim in said.claims:
@@ -344,7 +271,7 @@ class Run:
 
     def _answer(self, said: Said) -> SearchEvent:
         """The last event."""
-        snapshot, reading = self.view.snapshot, self.reading
+        snapshot, reading = self.posed.view.snapshot, self.reading
         answer = Answer(
             question=self.question.text,
             text="\n\n".join([said.text, *how_read(reading)]),
@@ -353,7 +280,7 @@ class Run:
             citations=said.citations,
             claims=said.claims,
             ranking=said.ranking,
-            searched=self.searched,
+            searched=self.posed.searched,
             ledger=self.ledger.costs(),
             budget=self.question.budget,
             assessor=self.assessor.name,
@@ -370,19 +297,13 @@ class Run:
         )
         return SearchEvent(EventKind.ANSWER, {"outcome": said.outcome.value}, answer)
 
-    @cached_property
-    def _lookup(self) -> Lookup:
-        """Similarity over the allowed rows; made late, since an index may have to be asked."""
-        limits = condition(self.reading.filters, self.view.snapshot.head.horizon)
-        return self.tools.similar.over(self.view, self.rows, limits)
-
     def _degraded(self) -> tuple[str, ...]:
         """What should have helped and could not."""
         memory = self.tools.memory
         parts = (
             ("model", self.lost),
-            ("embedder", self.language.lost),
-            ("vectors", self._lookup.degraded),
+            ("embedder", self.posed.language.lost),
+            ("vectors", self.posed.lookup.degraded),
             ("memory", self.model is not None and memory is not None and memory.lost),
         )
         return tuple(name for name, lost in parts if lost)
@@ -393,34 +314,14 @@ class Run:
         return self.model is not None and self.model.lost
 
     def _worded(self, end: Conclusion, claims: Sequence[Claim]) -> str:
+        headings = end.headings(claims)
         text = self.model.reduce(self.expanded, claims) if self.model is not None else None
-        return text or end.text(claims, offline=self.offline)
+        return text or wording.answered(claims, headings, offline=self.offline)
 
-    def _supported(self) -> bool:
+    def _supported(self, end: Conclusion) -> bool:
         """Whether there is a record at all; a model's verdicts need no support."""
-        if not (self.offline or self.lost) and self.question.mode not in BASELINES:
-            return True
-        verdicts = [verdict for part in self.parts for verdict in part.verdicts.values()]
-        if self.tools.offline.supports(verdicts, named=bool(names(self.reading.text))):
-            return True
-        things = listed(self.reading.text)
-        relevant = [verdict.slot for verdict in verdicts if verdict.relevant] if things else []
-        return mostly_found(things, (chunk.text for chunk in self.view.chunks(relevant)))
-
-    def _no_record(self) -> tuple[Outcome, str]:
-        backlog = self.tools.backlog()
-        if self.absent is not None:
-            outcome = self.absent.outcome(backlog)
-            return outcome, wording.no_record(self.absent.names, outcome, self.searched)
-        outcome = why_nothing(
-            stopped=self.stopped,
-            outside=relevant_outside(
-                self.view, self.graph, self.asked, self.rows, self.texts, self.settings
-            ),
-            documents=len(self.view.snapshot.documents),
-            backlog=backlog,
-        )
-        return outcome, wording.no_record((), outcome, self.searched)
+        by_model = not (self.offline or self.lost) and self.question.mode not in BASELINES
+        return by_model or end.supported()
 
 
 def _overall(explored: Sequence[Explored]) -> Stopped:

@@ -14,7 +14,8 @@ from query.memory import Memory
 from query.model.calls import Model
 from query.model.session import NAME as BY_MODEL
 from query.plan import checked
-from query.run import Run, Tools
+from query.posed import Tools
+from query.run import Run
 from query.settings import SearchSettings
 from query.standing.recall import Recall
 from query.types import Answer, Filters, Question, SearchEvent
