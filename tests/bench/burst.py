@@ -11,6 +11,7 @@ import httpx
 
 from stream.log import LogProducer
 from stream.source import Message
+from tests.bench import progress
 from tests.bench.corpus import documents
 from tests.bench.measured import Service
 from tests.bench.reuters import FILE, answerable
@@ -41,13 +42,16 @@ def run() -> list[Row]:
 def _measured(
     client: httpx.Client, producer: LogProducer, messages: Sequence[Message]
 ) -> list[Row]:
+    progress.told(f"burst: indexing {FIRST:,} stories first")
     started = time.monotonic()
     producer.publish("documents", messages[:FIRST])
     while _indexed(client) < FIRST:
         time.sleep(0.5)
     rate = FIRST / (time.monotonic() - started) / 2
     _post(client, answerable()[0])  # what a first question prepares is no part of the burst
+    progress.told(f"burst: {SECONDS} s at {rate:.0f} documents/s, without questions")
     at, quiet = _minute(client, producer, messages[FIRST:], rate)
+    progress.told(f"burst: {SECONDS} s, {QUESTIONS} questions at its beginning")
     with ThreadPoolExecutor(QUESTIONS) as pool:
         asked = [pool.submit(_timed, client, text) for text in answerable()[:QUESTIONS]]
         _, busy = _minute(client, producer, messages[FIRST + at :], rate)

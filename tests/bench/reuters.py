@@ -12,6 +12,7 @@ from pathlib import Path
 
 from query.search import Engine
 from query.types import Outcome, Question
+from tests.bench import progress
 from tests.bench.corpus import documents
 from tests.bench.pipeline import percentile
 from tests.bench.table import Row
@@ -35,6 +36,9 @@ def answerable() -> list[str]:
 def refused(engine: Engine) -> list[Row]:
     """How many of both kinds get "no record"."""
     absent = unanswerable()
+    progress.told(
+        f"Reuters: {len(absent)} questions without an answer, {len(answerable())} with one"
+    )
     present = _held(absent.values())
     if present:
         raise AssertionError(f"the corpus holds {present}")
@@ -61,6 +65,7 @@ def _held(names: Iterable[str]) -> list[str]:
 def latency(engine: Engine, texts: Sequence[str]) -> list[Row]:
     """How long whole questions take, offline, one after another."""
     seconds, processor = [], []
+    progress.told("Reuters: latencies")
     for text in [*texts, *answerable()]:
         started, used = time.perf_counter(), time.process_time()
         engine.answer(Question(text, BUDGET))

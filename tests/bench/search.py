@@ -5,7 +5,6 @@ Three sets of questions over encyclopedia passages, then Reuters: a set made fro
 is read.
 """
 
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from deploy.configuration import load
 from query.evaluate import EvaluationRow, JudgedQuery, Score, difference, scored, summary
 from query.search import Engine
 from query.types import Mode
-from tests.bench import burst, reuters
+from tests.bench import burst, progress, reuters
 from tests.bench.corpus import data_file
 from tests.bench.events import questions
 from tests.bench.table import Row
@@ -57,14 +56,14 @@ def encyclopedia(name: str, stem: str, reached: str, in_ten: str) -> list[Row]:
     queries = read_queries(data_file(f"{stem}.queries.jsonl.gz")).judged
     with tempfile.TemporaryDirectory() as folder:
         settings = load({"data": Path(folder), "workers": 0}).settings
-        with replayed(settings, documents, _told) as index:
+        with replayed(settings, documents, progress.counted(name)) as index:
             return judged(name, index.engine, queries, reached, in_ten)
 
 
 def news(folder: Path) -> list[Row]:
     """Reuters whole, in a data directory that may hold it from an earlier run."""
     settings = load({"data": folder, "workers": 0}).settings
-    with replayed(settings, data_file(reuters.FILE), _told) as index:
+    with replayed(settings, data_file(reuters.FILE), progress.counted("Reuters")) as index:
         queries = questions()
         rows = judged("Reuters", index.engine, queries)
         in_ten = {row.name: row.value for row in rows}
@@ -84,12 +83,12 @@ def judged(
 ) -> list[Row]:
     """Lazy search at each budget and the baselines at one, then what is to hold between them."""
     list(scored(engine, queries[:1], Mode.LAZY, BUDGET, time.perf_counter))  # fills caches
-    lazy = {budget: asked(engine, queries, Mode.LAZY, budget) for budget in BUDGETS}
+    lazy = {budget: asked(name, engine, queries, Mode.LAZY, budget) for budget in BUDGETS}
     rows = []
     for budget, scores in lazy.items():
         targets = (reached, in_ten) if budget == BUDGET else ("", "")
         rows += figures(name, _summary(scores, Mode.LAZY, budget), *targets)
-    others = {mode: asked(engine, queries, mode, BUDGET) for mode in BASELINES}
+    others = {mode: asked(name, engine, queries, mode, BUDGET) for mode in BASELINES}
     for mode, scores in others.items():
         rows += figures(name, _summary(scores, mode, BUDGET))
     return rows + between(name, lazy, others[Mode.HYBRID])
@@ -111,8 +110,11 @@ def between(name: str, lazy: Mapping[int, Sequence[Score]], hybrid: Sequence[Sco
     return rows
 
 
-def asked(engine: Engine, queries: Sequence[JudgedQuery], mode: Mode, budget: int) -> list[Score]:
+def asked(
+    name: str, engine: Engine, queries: Sequence[JudgedQuery], mode: Mode, budget: int
+) -> list[Score]:
     """The score of each question."""
+    progress.told(f"{name}: {len(queries)} questions, {mode} at {budget}")
     return list(scored(engine, queries, mode, budget, time.perf_counter))
 
 
@@ -131,8 +133,3 @@ def figures(name: str, found: EvaluationRow, reached: str = "", in_ten: str = ""
         Row(f"{name}: tests", found.tests, "tests"),
         Row(f"{name}: latency, p95", found.latency_ms_p95, "ms"),
     ]
-
-
-def _told(what: str, done: int, total: int | None) -> None:
-    if done == total:
-        sys.stderr.write(f"{what}: {done:,}\n")
