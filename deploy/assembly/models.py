@@ -45,13 +45,19 @@ def memory(settings: Settings) -> Memory | None:
     """What the models judged before; None without a model, or where nothing is to be kept."""
     if not settings.model or not settings.model_memory:
         return None
-    named = names(settings)
+    answers = names(settings)[Role.ANSWERS]
     return Memory(
         settings.data,
-        tests=f"{settings.model_url} {named[Role.TESTS]} {assessor.RULES} {refine.RULES}",
-        answers=f"{settings.model_url} {named[Role.ANSWERS]} {refine.RULES}",
+        tests=judge(settings),
+        answers=f"{settings.model_url} {answers} {refine.RULES}",
         most=settings.model_memory,
     )
+
+
+def judge(settings: Settings) -> str:
+    """Names the model that tests, its server and its rules; "" without one."""
+    tests = names(settings)[Role.TESTS]
+    return f"{settings.model_url} {tests} {assessor.RULES} {refine.RULES}" if tests else ""
 
 
 def names(settings: Settings) -> dict[Role, str]:

@@ -12,6 +12,7 @@ import httpcore
 import httpx
 
 from deploy.assembly import streams
+from deploy.assembly.models import judge
 from deploy.errors import UsageError
 from deploy.process import release
 from deploy.settings import Settings
@@ -180,7 +181,7 @@ def running(
     On leaving the store is closed, which also ends the event streams that read from it. What
     goes wrong is told to ``failed`` and tried again; it never ends the process.
     """
-    runner = Runner(store, source, asks, language, clock=wall_clock)
+    runner = Runner(store, source, asks, language, clock=wall_clock, judge=judge(settings))
     courier = Courier(
         store,
         update_json,

@@ -29,14 +29,15 @@ class Recall:
     """One asking: what was known before, what is new, and how much may be.
 
     At most ``allowance`` chunks get their first test; the others count as untested. A chunk is
-    known by its words and its title, under one subquery and one assessor, so an edit makes it a
-    new one. The offline assessor judges what it knows again: its verdicts follow the ranking of
-    the moment, and cost nothing.
+    known by its words and its title, under one subquery and one assessor (``judge`` tells models
+    and their rules apart), so an edit makes it a new one. The offline assessor judges what it
+    knows again: its verdicts follow the ranking of the moment, and cost nothing.
     """
 
     allowance: int
     known: Mapping[bytes, Remembered] = field(default_factory=dict)
     refined: Refined | None = None
+    judge: str = ""
     used: dict[bytes, Remembered] = field(default_factory=dict)
     tests: int = 0
     remembered: int = 0
@@ -53,7 +54,7 @@ class _Recalling:
     def __init__(self, inner: Assessor, recall: Recall) -> None:
         self._inner = inner
         self._recall = recall
-        self._kind = inner.name
+        self._who = f"{inner.name} {recall.judge}"
         self._follows_ranking = inner.name == OfflineAssessor().name
 
     @property
@@ -64,7 +65,7 @@ class _Recalling:
     def assess(self, subquery: Subquery, candidates: Sequence[Candidate]) -> list[Verdict]:
         """See ``Assessor.assess``."""
         recall = self._recall
-        keys = [_key(self._kind, subquery, candidate) for candidate in candidates]
+        keys = [_key(self._who, subquery, candidate) for candidate in candidates]
         asked, found = [], dict[int, Verdict]()
         for candidate, name in zip(candidates, keys, strict=True):
             before = recall.used.get(name) or recall.known.get(name)
@@ -103,9 +104,9 @@ class _Recalling:
                 )
 
 
-def _key(kind: str, subquery: Subquery, candidate: Candidate) -> bytes:
+def _key(who: str, subquery: Subquery, candidate: Candidate) -> bytes:
     digest = blake2b(digest_size=16)
-    for part in (kind, subquery.text, candidate.title, candidate.text):
+    for part in (who, subquery.text, candidate.title, candidate.text):
         digest.update(part.encode("utf-8", "surrogatepass"))
         digest.update(b"\0")
     return digest.digest()

@@ -63,6 +63,7 @@ class Runner:
         asks: Answers them.
         language: The analyzer of the index.
         clock: Milliseconds since 1970.
+        judge: Names the model that tests, with its rules: verdicts of another do not count.
     """
 
     def __init__(
@@ -73,7 +74,9 @@ class Runner:
         language: Language,
         *,
         clock: Callable[[], Millis],
+        judge: str = "",
     ) -> None:
+        self._judge = judge
         self._store = store
         self._settings = store.settings
         self._source = source
@@ -124,7 +127,10 @@ class Runner:
         if one.state.subqueries:
             refined = Refined(one.state.subqueries, one.state.expanded)
         recall = Recall(
-            max(0, one.terms.tests_a_day - spent), self._store.verdicts(one.id), refined
+            max(0, one.terms.tests_a_day - spent),
+            self._store.verdicts(one.id),
+            refined,
+            self._judge,
         )
         state = replace(one.state, asked_at=now, day=day, spent=spent)
         try:

@@ -28,6 +28,8 @@ BROAD = SearchSettings(
 class Desk:
     """A runner with a clock that the test sets, over a store in a directory."""
 
+    judge = "one"
+
     def __init__(self, folder, index, assessor=None, *, search=BROAD, **bounds):
         self.index = index
         self.assessor = assessor or WordAssessor("strike")
@@ -37,7 +39,9 @@ class Desk:
 
     def open(self):
         self.store = StandingStore(self.folder, StandingSettings(every=0, **self.bounds))
-        self.runner = Runner(self.store, self.index, self.engine, LANGUAGE, clock=lambda: self.now)
+        self.runner = Runner(
+            self.store, self.index, self.engine, LANGUAGE, clock=lambda: self.now, judge=self.judge
+        )
 
     def restart(self):
         self.store.close()
@@ -96,6 +100,17 @@ def test_a_generation_that_touches_it_wakes_it_and_only_new_chunks_are_tested(de
     assert desk.assessor.asked == ["The strike spread to the grain terminal."]
     assert (report.tests, report.added, report.withdrawn) == (1, 1, 0)
     assert report.remembered >= 1
+
+
+def test_what_another_model_judged_is_tested_anew(desk):
+    desk.ask()
+    desk.assessor.asked.clear()
+    desk.judge = "another"
+    desk.restart()
+    desk.index.put("c", "The strike spread to the grain terminal.")
+    (report,) = desk.run()
+    assert "The strike began in Port Alder on Monday." in desk.assessor.asked
+    assert report.remembered == 0
 
 
 def test_a_generation_about_something_else_wakes_nobody(desk):
