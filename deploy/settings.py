@@ -307,6 +307,12 @@ class Settings(BaseSettings):
     budget_max: int = _setting(
         "Questions", 10_000, "Largest budget that a question may name.", "tests", ge=1
     )
+    walk: bool = _setting(
+        "Questions",
+        True,
+        "Rank chunks by walks over the concept graph too; without them by similarity and full "
+        "text alone, as LazyGraphRAG was announced.",
+    )
 
     standing_max: int = _setting(
         "Standing questions", 100, "Standing questions that there may be.", "questions", ge=0
@@ -389,7 +395,13 @@ class Settings(BaseSettings):
     )
     model_key: SecretStr = _setting("Model", SecretStr(""), "Key for that server.")
     model_timeout: float = _setting(
-        "Model", 30.0, "Time that one call may take, with its retries.", "seconds", gt=0, le=600
+        "Model",
+        30.0,
+        "Time that one call may take, with its retries; a question holds its view for 120 s in "
+        "all, so above 85 a single slow call may cost its answer.",
+        "seconds",
+        gt=0,
+        le=600,
     )
     model_tests: str = _setting(
         "Model", "", "Another model for relevance tests, of the same server; a cheap one."

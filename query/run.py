@@ -65,6 +65,7 @@ class Run:
                 tools.memory,
                 lite=lite,
                 payer=question.payer,
+                deadline=tools.settings.deadline,
             )
         self.recall = recall
         self.assessor: Assessor = self.model or tools.assessor

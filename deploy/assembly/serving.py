@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -16,6 +17,7 @@ from deploy.settings import LOOPBACK, Settings
 from deploy.status import Status
 from index.replica.origin import Origin
 from index.store.follower import Follower
+from index.store.pins import PIN_SECONDS
 from index.types import Millis
 from index.view import SnapshotSource
 from query.assessor import OfflineAssessor
@@ -27,7 +29,7 @@ from query.search import Engine
 from query.service.app import create_app
 from query.service.service import Limits, Searcher, Service
 from query.service.status import FollowStatus, StatusReport
-from query.settings import LazySettings, SearchSettings
+from query.settings import LazySettings, RankSettings, SearchSettings
 from query.standing.store import StandingStore
 from query.types import Question, SearchEvent
 
@@ -40,6 +42,10 @@ WITH_MODEL = LazySettings(k=6, root_k=12)
 The calls of a step are made at once. A budget of 100 is 12 steps over three subqueries and 15 over
 five, where k = 3 and root_k = 6 make 24 and 25.
 """
+
+_LAST_CALL = 5.0
+"""Seconds for what is left to do with a view after the last call to a model: it takes one."""
+_LEAST_DEADLINE = 30.0
 
 
 class _NoQuestions:
@@ -125,19 +131,27 @@ def engine(
     spent: Callable[[Spent], None] = lambda _: None,
 ) -> Engine:
     """What answers questions over a source of snapshots; ``spent`` is told each call to a model."""
-    model = models(settings, spent)
-    lazy = LazySettings() if model is None else WITH_MODEL
-    search = SearchSettings(lazy=lazy, largest_budget=settings.budget_max)
     return Engine(
         source,
         language,
         OfflineAssessor(),
-        search,
-        model=model,
+        search_settings(settings),
+        model=models(settings, spent),
         memory=memory(settings),
         backlog=backlog,
         similar=None if vectors is None else vectors.similar,
     )
+
+
+def search_settings(settings: Settings) -> SearchSettings:
+    """The constants of a search; with a model its last call must end while the view is held."""
+    found = SearchSettings(
+        rank=RankSettings(walk=settings.walk), largest_budget=settings.budget_max
+    )
+    if not settings.model:
+        return found
+    latest = max(_LEAST_DEADLINE, PIN_SECONDS - settings.model_timeout - _LAST_CALL)
+    return replace(found, lazy=WITH_MODEL, deadline=min(found.deadline, latest))
 
 
 def follower_status(

@@ -1,5 +1,6 @@
 """The model within one search: what it is asked, what that costs, and what happens without it."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -25,7 +26,8 @@ class ModelSession:
 
     After the first call without a reply the model is left alone: ``fallback`` tests the rest,
     ``lost`` is set, and ``notes`` says in words what the model did not do. What ``memory`` holds
-    the model is not asked for; ``lite`` has the model that tests do all the rest too.
+    the model is not asked for; ``lite`` has the model that tests do all the rest too. After
+    ``deadline`` (seconds of the ledger) nothing is asked for once more.
     """
 
     def __init__(
@@ -37,12 +39,14 @@ class ModelSession:
         *,
         lite: bool = False,
         payer: str = "",
+        deadline: float = math.inf,
     ) -> None:
         self._model = model.for_question(payer)
         self._fallback = fallback
         self._ledger = ledger
         self._memory = memory
         self._lite = lite
+        self._deadline = deadline
         self._replied = False
         self.lost = False
         self.notes: list[str] = []
@@ -70,9 +74,9 @@ class ModelSession:
     def assess(self, subquery: Subquery, candidates: Sequence[Candidate]) -> list[Verdict]:
         """See ``Assessor.assess``; what gets no usable verdict is asked for once more."""
         found = self._remembered(subquery, candidates)
-        for _ in range(2):
+        for again in (False, True):
             left = [c for c in candidates if c.slot not in found]
-            if left and not self.lost:
+            if left and not self.lost and not (again and self._late):
                 found |= self._assessed(subquery, left)
         left = [c for c in candidates if c.slot not in found]
         if self.lost:
@@ -127,9 +131,9 @@ class ModelSession:
     def collect(self, text: str, contexts: Sequence[Context]) -> list[Mapped | None]:
         """The points of each context; what is not usable is asked for once more, then None."""
         found: dict[int, Mapped] = {}
-        for _ in range(2):
+        for again in (False, True):
             left = [at for at in range(len(contexts)) if at not in found]
-            if left:
+            if left and not (again and self._late):
                 prompts = [points.question(text, contexts[at]) for at in left]
                 for at, reply in zip(left, self._ask("map", prompts), strict=True):
                     mapped = None if reply is None else points.mapped(reply.text, contexts[at])
@@ -167,6 +171,10 @@ class ModelSession:
                 self._replied = True
                 replies.append(reply)
         return replies
+
+    @property
+    def _late(self) -> bool:
+        return self._ledger.seconds > self._deadline
 
     def _lose(self, error: ModelError) -> None:
         if not self.lost:

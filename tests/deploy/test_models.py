@@ -6,12 +6,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from deploy.assembly.models import models, price
+from deploy.assembly.serving import search_settings
 from deploy.configuration import load
 from deploy.errors import SettingsError
 from deploy.telemetry.metrics import Metrics
 from deploy.telemetry.observe import Telemetry
+from index.store.pins import PIN_SECONDS
 from query.model.calls import Role
 from query.model.spending import Cost, Price, Spent
+from query.settings import SearchSettings
 
 
 def settings(tmp_path, **more):
@@ -21,6 +24,20 @@ def settings(tmp_path, **more):
 def test_without_a_model_there_is_none(tmp_path):
     assert models(settings(tmp_path, model=""), lambda _: None) is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_search_is_over_early_enough_for_a_last_call_within_the_life_of_its_view(tmp_path):
+    def deadline(**more):
+        return search_settings(settings(tmp_path, **more)).deadline
+
+    assert deadline() + 30 <= PIN_SECONDS
+    assert deadline(model_timeout=600) > 0
+    assert deadline(model="", model_timeout=600) == SearchSettings().deadline
+
+
+def test_the_walk_can_be_switched_off(tmp_path):
+    assert search_settings(settings(tmp_path)).rank.walk
+    assert not search_settings(settings(tmp_path, walk=False)).rank.walk
 
 
 def test_one_model_serves_both_roles_by_one_client(tmp_path):

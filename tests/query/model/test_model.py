@@ -5,11 +5,13 @@ from contextlib import closing
 
 import pytest
 
+from index.errors import SnapshotRetiredError
 from query.assessor import OfflineAssessor
 from query.model import refine
 from query.model.client import ModelClient, ModelSettings
 from query.search import Engine
-from query.types import EventKind, Mode, Outcome, Question
+from query.settings import SearchSettings
+from query.types import EventKind, Mode, Outcome, Question, Stopped
 from tests.query.memory import MemorySource
 from tests.query.model.server import StatusError, completion, good, model, slowly
 from tests.query.small import LANGUAGE, STORIES, document, stories
@@ -151,6 +153,41 @@ def test_a_wrong_verdict_is_asked_for_once_more_and_then_untested(wrong):
     assert answer.ledger["test"].calls == len(tests)
     assert (answer.claims, answer.degraded) == ((), ())
     assert not any(found.tested for found in answer.ranking)
+
+
+def test_past_the_deadline_nothing_is_asked_for_once_more():
+    with model(staged(test="prose")) as (client, calls):
+        # A clock by which each call to the model takes a minute.
+        late = Engine(
+            MemorySource(stories()),
+            LANGUAGE,
+            OfflineAssessor(),
+            SearchSettings(deadline=70.0),
+            model=client,
+            clock=lambda: 60.0 * len(calls),
+        )
+        answer = late.answer(Question(ASKED, 20))
+    assert [call.stage for call in calls] == ["refine", "test"]
+    assert answer.stopped is Stopped.DEADLINE
+
+
+@pytest.mark.parametrize("said", ["prose", good], ids=["unusable", "good"])
+def test_a_view_that_is_taken_back_while_the_model_words_the_answer_costs_nothing(said):
+    view = stories()
+
+    def slow(call):
+        for reading in ("chunks", "documents", "displays", "full_text", "document_chunks"):
+            setattr(view, reading, retired)
+        return said(call) if callable(said) else said
+
+    def retired(*_):
+        raise SnapshotRetiredError("held for too long")
+
+    with model(staged(answer=slow)) as (client, _):
+        answer = ask(client, view=view)
+    assert answer.outcome is Outcome.ANSWERED
+    assert answer.claims
+    assert answer.ranking
 
 
 def test_only_chunks_that_were_left_out_are_asked_for_again():
