@@ -74,8 +74,8 @@ def name_batch(state: State, ledger: Ledger) -> Named:
     ledger.sizes[slots] = moves.size
     given = slots[names.ids != before]
     leaves = given[(ledger.ids[given] > 0) & (state.slot[given, CHILDREN] == 0)]
-    concepts = [changed, *(edges.chain(state, slot) for slot in leaves.tolist())]
-    return Named(np.unique(np.concatenate(concepts)), given, names.deaths, names.lineage)
+    concepts = np.unique(np.concatenate([changed, edges.chains(state, leaves)]))
+    return Named(concepts, given, names.deaths, names.lineage)
 
 
 def leaves_of(state: State, ledger: Ledger, concepts: Int32Array) -> Int64Array:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import graspologic_native
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
+from index.communities.kernels.parts import parts_within
 from index.types import Float64Array, Int32Array, Int64Array
 
 MAX_SIZE = 25
@@ -92,7 +92,8 @@ def leiden(indptr: Int64Array, indices: Int32Array, data: Float64Array, *, seed:
         trials=1,
     )
     labels = np.fromiter((found[i] for i in range(n)), np.int64, n)
-    return _connected(csr_matrix((data, indices, indptr), shape=(n, n)), labels)
+    parts: Int32Array = parts_within(indptr, indices, labels)
+    return parts
 
 
 def _leiden(graph: csr_matrix, seed: int) -> Int32Array:
@@ -102,19 +103,6 @@ def _leiden(graph: csr_matrix, seed: int) -> Int32Array:
         graph.data.astype(np.float64),
         seed=seed,
     )
-
-
-def _connected(graph: csr_matrix, labels: np.ndarray) -> Int32Array:
-    """Labels cut into connected parts: components of the graph of edges within a label."""
-    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    inside = labels[rows] == labels[graph.indices]
-    within = csr_matrix(
-        (np.ones(int(inside.sum()), np.int8), (rows[inside], graph.indices[inside])),
-        shape=graph.shape,
-    )
-    _, parts = connected_components(within, directed=False)
-    labelled: Int32Array = parts.astype(np.int32)
-    return labelled
 
 
 def _split_level(

@@ -26,6 +26,7 @@ from index.communities.kernels.state import (
     TOP,
     TOUCHED,
     WORK,
+    ask_for,
     base_of,
     borrowed,
     enqueue,
@@ -137,6 +138,7 @@ def load_changes(st, x, before, now):
         row[count, 1] = old
         row[count, 2] = new
         count += old != new
+    ask_for(st.concept, row, count)
     counters[WORK] += st.degree[x]
     return count
 
@@ -252,6 +254,23 @@ def chain(st, c):
     for i in range(len(found)):
         found[i] = x
         x = st.after[x, k]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def chains(st, slots):
+    """int32: the members of some slots, one slot after the other."""
+    st = borrowed(st)
+    total = 0
+    for c in slots:
+        total += st.slot[c, SIZE]
+    found, count = np.empty(total, np.int32), 0
+    for c in slots:
+        x, k = st.slot[c, HEAD], st.slot[c, LEVEL]
+        while x >= 0:
+            found[count] = x
+            count += 1
+            x = st.after[x, k]
     return found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from index.counts.kernels import lent
+from index.counts.kernels import ask, lent
 
 DEPTH = 12
 """Levels that the hierarchy can have; a community on the last one is not split further."""
@@ -187,6 +187,13 @@ def base_of(bucket, counters, x):
 
 
 @inner_njit
+def ask_for(concept, row, count):
+    """Ask memory for the concepts laid out in ``row``, before each is looked at in its turn."""
+    for i in range(count):
+        ask(concept, row[i, 0])
+
+
+@inner_njit
 def load(st, x):
     """Lay the ties of x out in ``row``; returns how many there are.
 
@@ -202,6 +209,7 @@ def load(st, x):
         row[count, 0] = y
         row[count, 1] = value
         count += value > 0
+    ask_for(st.concept, row, count)
     counters[WORK] += length
     return count
 
