@@ -8,9 +8,10 @@ quarter more room; its old place is waste until the pool is compacted.
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import int64, njit, void
 from numba.core import cgutils
-from numba.core.cgutils import ir, raw_memmove
+from numba.core.cgutils import raw_memmove
 from numba.extending import intrinsic
 
 _ROWS = "int64[::1], int32[::1], int32[::1], int32[::1], int32[::1]"
