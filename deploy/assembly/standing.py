@@ -19,7 +19,7 @@ from deploy.settings import Settings
 from index.types import Millis
 from index.view import SnapshotSource
 from query.language import Language
-from query.service.standing import update_json
+from query.service.models_standing import update_json
 from query.standing.delivery import Courier, DeliveryError, DeliveryReport
 from query.standing.runner import AskedReport, Asks, Runner
 from query.standing.store import StandingStore

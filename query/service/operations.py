@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import Response
 from starlette.responses import PlainTextResponse
 
-from query.service.models import StatusModel
+from query.service.models_status import StatusModel
 from query.service.problems import ProblemError
 from query.service.reading import PROBLEMS, ServiceGiven
 from query.service.routing import Router

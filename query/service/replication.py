@@ -13,7 +13,7 @@ from index.replica.errors import CheckpointNeededError, NoRoomError
 from index.replica.mark import Mark
 from index.replica.origin import Body, Origin
 from index.types import from_millis
-from query.service.models import OriginModel
+from query.service.models_status import OriginModel
 from query.service.problems import Problem, ProblemError
 from query.service.reading import PROBLEMS, ServiceGiven
 from query.service.routing import Router

@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 
 from index.types import Millis
 from query.service.app import create_app
+from query.service.models_standing import update_json
 from query.service.server import ServerThread
-from query.service.standing import update_json
 from query.standing.store import StandingStore
 from query.standing.types import BadWebhookError, Changes, Interest, StandingSettings, Told, Update
 from query.types import Citation
