@@ -40,7 +40,8 @@ class Verdict:
     ``score`` in [0, 1]; ``relevant`` None where no verdict could be had, and the chunk counts
     as untested; ``sentences`` are indices of those that matter, best first. ``support`` in
     [0, 1] says how much of the subquery the chunk meets, whatever else there is: a search
-    without a model and without support has no record.
+    without a model and without support has no record. ``tau`` is the score from which who
+    judged calls a chunk relevant.
     """
 
     slot: int
@@ -48,6 +49,7 @@ class Verdict:
     relevant: bool | None
     sentences: tuple[int, ...] = ()
     support: float = 1.0
+    tau: float = 0.5
 
 
 class Assessor(Protocol):
@@ -129,7 +131,7 @@ class OfflineAssessor:
         similarity = candidate.similarity if subquery.vector.any() else _UNKNOWN
         support = 1.0 if subquery.broad else max(similarity, 0.0) * features.covered
         sentences = features.order[: s.best_sentences]
-        return Verdict(candidate.slot, score, relevant, sentences, support)
+        return Verdict(candidate.slot, score, relevant, sentences, support, s.tau)
 
     def supports(self, verdicts: Iterable[Verdict], *, named: bool) -> bool:
         """Whether the verdicts of a search stand for a record at all.

@@ -29,12 +29,21 @@ class Part:
 
 
 def worth(part: Part, slot: int, settings: RankSettings) -> float:
-    """A chunk's score in the end: the ranking's, moved by the log-odds of its verdict."""
+    """A chunk's score in the end: the ranking's, moved up by a verdict for it and down by others.
+
+    A verdict counts by its log-odds against those of the threshold of relevance, so that a chunk
+    found not relevant never passes one that was not tested: more tests would take that back.
+    """
+    score = part.candidates.score(slot)
     verdict = part.verdicts.get(slot)
-    untested = verdict is None or verdict.relevant is None
-    odds = settings.untested if verdict is None or untested else verdict.score
-    odds = min(max(odds, _CERTAIN), 1 - _CERTAIN)
-    return part.candidates.score(slot) + settings.verdict_weight * math.log(odds / (1 - odds))
+    if verdict is None or verdict.relevant is None:
+        return score
+    return score + settings.verdict_weight * (_log_odds(verdict.score) - _log_odds(verdict.tau))
+
+
+def _log_odds(score: float) -> float:
+    score = min(max(score, _CERTAIN), 1 - _CERTAIN)
+    return math.log(score / (1 - score))
 
 
 def best_documents(

@@ -98,9 +98,8 @@ class RankSettings:
     full_text_limit: int = 1000
     """Hits asked of the full-text index; all of them when filters leave less than a fifth."""
     verdict_weight: float = 0.25
-    """What an assessor's log-odds count in the final ranking, beside the ranking's own score."""
-    untested: float = 0.001
-    """The verdict's score that a chunk is given in the final ranking when it was not tested."""
+    """What a verdict's log-odds, against those of its assessor's threshold, count in the final
+    ranking beside the ranking's own score; what was not tested stays where the ranking has it."""
 
 
 @dataclass(frozen=True, slots=True)
