@@ -5,6 +5,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import metadata, util
@@ -63,6 +64,7 @@ def examine(configuration: Configuration) -> Iterator[Finding]:
         lambda: _space(settings.data),
         _memory,
         lambda: _store(settings.data),
+        lambda: _checkpoint(settings.data),
         lambda: _vectors(settings),
         lambda: _service(settings),
         lambda: _address(settings),
@@ -210,6 +212,30 @@ def _store(directory: Path) -> Finding:
     except IndexingError as error:
         return Finding("store", Level.FAIL, str(error), "see above")
     return Finding("store", Level.OK, f"{path}, {path.stat().st_size / (1 << 20):,.0f} MiB")
+
+
+def _checkpoint(directory: Path) -> Finding:
+    """Whether the next start finds the graph as it is; without one it counts, and is as right."""
+    from index import checkpoint  # noqa: PLC0415  numpy and kernels, for this check alone
+    from index.errors import IndexingError  # noqa: PLC0415
+    from index.store import generations  # noqa: PLC0415
+    from index.store.array_file import read_note  # noqa: PLC0415
+    from index.store.connection import open_readonly, store_path  # noqa: PLC0415
+
+    path = checkpoint.checkpoint_path(store_path(directory))
+    if not path.exists():
+        return Finding("checkpoint", Level.OK, "none; written at the end, for large graphs alone")
+    if service_file.find(directory) is not None:
+        return Finding("checkpoint", Level.OK, "written when the process that runs ends")
+    try:
+        with closing(open_readonly(store_path(directory))) as connection:
+            checkpoint.check(read_note(path), generations.latest(connection))
+    except IndexingError as error:
+        remedy = (
+            "nothing to do: the next start counts from the chunks and writes another at its end"
+        )
+        return Finding("checkpoint", Level.WARN, f"{path}: {error}", remedy)
+    return Finding("checkpoint", Level.OK, f"{path}, {path.stat().st_size / (1 << 20):,.0f} MiB")
 
 
 def _vectors(settings: Settings) -> Finding:

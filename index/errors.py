@@ -51,3 +51,7 @@ class EmbedderError(IndexingError):
 
 class EmbedderAwayError(EmbedderError):
     """The embedder is not there for now; what waits for it may go on later."""
+
+
+class ArrayFileError(IndexingError):
+    """A file of arrays cannot be used: damaged, cut short, or of another release."""

@@ -18,6 +18,8 @@ from index import admission, heads
 from index.admission import Plan
 from index.analysis.fingerprint import Fingerprint
 from index.batch import Batch, DocumentWriting
+from index.checkpoint import LEAST_EDGES, Checkpoint
+from index.checkpoint import Told as CheckpointTold
 from index.checksums import Sums
 from index.communities.dynamic import DynamicSettings
 from index.communities.epoch import Epoch
@@ -61,6 +63,7 @@ class Writer:
         clock: Clock,
         dynamic: DynamicSettings,
         window: Millis | None,
+        checkpoint: Checkpoint,
     ) -> None:
         self._path = path
         self._lock = lock
@@ -71,7 +74,8 @@ class Writer:
         self._dimensions = fingerprint.dimensions
         self._generation, snapshot = whole_snapshot(connection, self._names, self._dimensions)
         self._dynamic = dynamic
-        self._live_now: LiveCommunities | None = self._read_live(snapshot)
+        self._checkpoint = checkpoint
+        self._live_now: LiveCommunities | None = self._resumed(snapshot)
         self._failed = False
         self._fence = Fence(connection, path)
         self._pins = Pins(self._path)
@@ -89,12 +93,15 @@ class Writer:
         dynamic: DynamicSettings | None = None,
         window: Millis | None = None,
         migrated: Told = lambda _: None,
+        checkpointed: CheckpointTold = lambda _: None,
+        checkpoint_from: int = LEAST_EDGES,
     ) -> "Writer":
         """Open or create the store of a directory (the one in force, unless named).
 
         ``dynamic``: how the communities follow the stream. ``window``: milliseconds behind the
         newest event time for which documents are kept; None keeps them all. ``migrated``
-        is told that a store of an older schema is about to be changed.
+        is told that a store of an older schema is about to be changed, ``checkpointed`` what became
+        of the checkpoint of the arrays; one is written from ``checkpoint_from`` edges on.
 
         Raises ``StoreLockedError`` (another writer), ``SchemaTooNewError``,
         ``FingerprintMismatchError`` (built with another analyzer) or ``StoreError``.
@@ -108,7 +115,8 @@ class Writer:
                 meta.check_integrity(connection, path)
                 meta.check_fingerprint(connection, fingerprint, collection)
                 dynamic = dynamic or DynamicSettings()
-                return cls(path, lock, connection, fingerprint, clock, dynamic, window)
+                kept = Checkpoint(path, least=checkpoint_from, told=checkpointed)
+                return cls(path, lock, connection, fingerprint, clock, dynamic, window, kept)
         except BaseException:
             lock.release()
             raise
@@ -286,8 +294,13 @@ class Writer:
         self._publish(generation, None, None, regrouped=False)
 
     def close(self) -> None:
-        """Give the store up. Views in use stay valid until they are closed."""
+        """Give the store up, with a checkpoint of the arrays where they are large.
+
+        Views in use stay valid until they are closed.
+        """
         self._pins.close()
+        if self._live_now is not None:
+            self._checkpoint.write(self._live_now, self._generation, self._dynamic)
         self._connection.close()
         self._lock.release()
 
@@ -302,6 +315,12 @@ class Writer:
         if self._live_now is None:
             self._live_now = self._read_live(self._pins.latest())
         return self._live_now
+
+    def _resumed(self, snapshot: Snapshot) -> LiveCommunities:
+        """Counts and communities from the checkpoint, else from the store."""
+        epoch = meta.community_epoch(self._connection)
+        kept = self._checkpoint.resume(snapshot.hierarchy, self._generation, epoch, self._dynamic)
+        return kept or self._read_live(snapshot)
 
     def _read_live(self, snapshot: Snapshot) -> LiveCommunities:
         return LiveCommunities(

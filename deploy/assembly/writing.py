@@ -13,6 +13,7 @@ from deploy.status import Status
 from deploy.volume import check_volume
 from index.analysis.analyzer import Analyzer
 from index.analysis.pool import AnalysisPool
+from index.checkpoint import CheckpointReport
 from index.communities.dynamic import DynamicSettings
 from index.communities.fullrun import GroupingSettings
 from index.communities.keeper import CommunityKeeper
@@ -28,7 +29,7 @@ from stream.consumer import BatchReport, Consumer
 from stream.loop import Analyzing
 from stream.source import Partition, Source
 
-Observed = BatchReport | GenerationReport | AnalysesReport | MigrationReport
+Observed = BatchReport | GenerationReport | AnalysesReport | MigrationReport | CheckpointReport
 Observe = Callable[[Observed], None]
 
 
@@ -99,6 +100,7 @@ def _writer(settings: Settings, analyzer: Analyzer, observe: Observe) -> Writer:
         dynamic=DynamicSettings(max_size=settings.community_size, seed=settings.seed),
         window=parse_window(settings.window),
         migrated=observe,
+        checkpointed=observe,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from deploy.telemetry.sink import Sink, Takes
+from index.checkpoint import CheckpointReport, Outcome
 from index.report import GenerationReport
 from index.store.migrate import MigrationReport
 from stream.consumer import BatchReport
@@ -98,6 +99,26 @@ def _migrating(sink: Sink, report: MigrationReport) -> None:
     )
 
 
+_CHECKPOINTS = {
+    Outcome.WRITTEN: "checkpoint written",
+    Outcome.RESUMED: "the graph was read from its checkpoint",
+    Outcome.UNUSABLE: "the checkpoint of the graph is of no use; it is counted from the chunks",
+    Outcome.FAILED: "the checkpoint of the graph was not written; the next start takes longer",
+}
+
+
+def _checkpoint(sink: Sink, report: CheckpointReport) -> None:
+    well = report.outcome in (Outcome.WRITTEN, Outcome.RESUMED)
+    (sink.journal.info if well else sink.journal.warning)(
+        _CHECKPOINTS[report.outcome],
+        file=str(report.path),
+        generation=report.generation,
+        why=report.detail or None,
+        bytes=report.bytes or None,
+        seconds=round(report.seconds, 3),
+    )
+
+
 def _grouped(sink: Sink, report: GenerationReport) -> None:
     """Count what the communities cost and what became of them."""
     metrics, work = sink.metrics, report.work
@@ -132,6 +153,7 @@ def _work(report: GenerationReport) -> dict[str, int]:
 
 TAKES: Takes = {
     BatchReport: _batch,
+    CheckpointReport: _checkpoint,
     GenerationReport: _generation,
     MigrationReport: _migrating,
 }

@@ -1,10 +1,11 @@
 """Making, growing and filling the arrays of the dynamic hierarchy."""
 
-from math import prod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from index.aligned import aligned
 from index.communities.epoch import Epoch, log_table
 from index.communities.hierarchy import Hierarchy
 from index.communities.kernels import bonds
@@ -40,8 +41,15 @@ from index.communities.kernels.state import (
 from index.counts.graph import Counts
 from index.types import Int32Array, Int64Array
 
-_LINE = 64  # bytes of a line of cache
 _LEAST_BONDS = 1 << 12
+_SAVED = (
+    *("counters", "concept", "after", "before", "lists"),
+    *("slot", "sums", "slots", "bond_head", "bond"),
+)
+"""What lasts from one batch to the next; the rest is scratch, or follows from the counts."""
+
+LAYOUT = (1, DEPTH, CONCEPT, SLOT, SUMMED, COUNTERS)
+"""How saved arrays are laid out. Raise the first number when one of them changes its meaning."""
 
 
 def empty_state(counts: Counts, epoch: Epoch, slots: int) -> State:
@@ -71,7 +79,7 @@ def empty_state(counts: Counts, epoch: Epoch, slots: int) -> State:
 
 
 def _by_concept(n: int) -> dict[str, Any]:
-    concept = _lines((n, CONCEPT), np.int32)
+    concept = aligned((n, CONCEPT), np.int32)
     concept[:] = 0
     concept[:, :DEPTH] = -1
     return {
@@ -86,18 +94,10 @@ def _by_concept(n: int) -> dict[str, Any]:
 
 
 def _by_slot(m: int) -> dict[str, Any]:
-    slot, sums = _lines((m, SLOT), np.int32), _lines((m, SUMMED), np.int64)
+    slot, sums = aligned((m, SLOT), np.int32), aligned((m, SUMMED), np.int64)
     slot[:] = sums[:] = 0
     slot[:, [HEAD, CHILD, NEXT_CHILD, LAST_CHILD, BONDED]] = -1
     return {"slot": slot, "sums": sums, "slots": np.empty((SLOT_LISTS, m), np.int32)}
-
-
-def _lines(shape: tuple[int, int], dtype: type) -> np.ndarray:
-    """An array, not filled, that begins with a line of cache."""
-    size = prod(shape) * np.dtype(dtype).itemsize
-    room = np.empty(size + _LINE, np.uint8)
-    skip = -room.ctypes.data % _LINE
-    return room[skip : skip + size].view(dtype).reshape(shape)
 
 
 def _no_bonds(room: int, counters: Int64Array) -> dict[str, Any]:
@@ -173,6 +173,28 @@ def with_free_slots(state: State, wanted: int) -> State:
     grown["slots"][FREE, :more] = np.arange(known + more - 1, known - 1, -1)
     state.counters[FREE] = free + more
     return state._replace(**grown)
+
+
+def saved(state: State) -> dict[str, np.ndarray]:
+    """Views of what another process needs to go on, between two batches."""
+    return {name: getattr(state, name) for name in _SAVED}
+
+
+def restored(counts: Counts, arrays: Mapping[str, np.ndarray]) -> State:
+    """The state that was saved, over the counts that were saved with it."""
+    n = len(arrays["concept"])
+    start, degree, neighbour, weight = counts.adjacency
+    return State(
+        start=start,
+        degree=degree,
+        neighbour=neighbour,
+        weight=weight,
+        logs=log_table(),
+        was=np.empty((n, DEPTH), np.int32),
+        along=np.zeros((2, DEPTH), np.int64),
+        row=np.empty((n + 1, 3), np.int64),
+        **{name: arrays[name] for name in _SAVED},
+    )
 
 
 def place(state: State, hierarchy: Hierarchy, ids: Int64Array) -> None:

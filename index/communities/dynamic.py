@@ -9,6 +9,7 @@ follows the delta; a bound on the edges scanned holds the moves, and what is lef
 next batch.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,7 @@ from index.communities.kernels.state import (
     STEP,
     WANTED,
     WORK,
+    State,
 )
 from index.communities.partition import MAX_SIZE, leiden
 from index.counts.graph import Counts
@@ -113,6 +115,7 @@ class DynamicCommunities:
         settings: DynamicSettings | None = None,
         *,
         queue_all: bool = False,
+        kept: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         counts.reserve(len(hierarchy.leaves))
         self._counts = counts
@@ -120,14 +123,21 @@ class DynamicCommunities:
         self._settings = settings or DynamicSettings()
         self.hierarchy = hierarchy.extended(counts.concept_count)
         self._leaf = self.hierarchy.leaf.copy()
-        slots = 2 * len(hierarchy.ids) + 1024
-        self._state = arrays.empty_state(counts, epoch, slots)
-        self._ledger = Ledger(np.zeros(slots, np.int64), np.zeros(slots, np.int64), next_id)
         self._stuck: dict[int, int] = {}
         self._split = 0
         self._stick = self._settings.stickiness
         self._whole = self._settings.max_size if queue_all else self._small
-        self._begin(queue_all=queue_all)
+        self._state: State
+        if kept is None:
+            self._begin(next_id, queue_all=queue_all)
+        else:
+            self._resume(next_id, kept)
+
+    def saved(self) -> dict[str, np.ndarray]:
+        """What ``kept`` takes: views of the arrays, valid until the next batch."""
+        ledger, stuck = self._ledger, np.array(list(self._stuck.items()), np.int64)
+        of_ledger = {"ids": ledger.ids, "named_sizes": ledger.sizes, "order": ledger.order}
+        return arrays.saved(self._state) | of_ledger | {"stuck": stuck.reshape(-1, 2)}
 
     def apply(self, delta: Delta) -> tuple[Adoption, Work]:
         """Apply a delta to the counts and bring the hierarchy up to date.
@@ -188,8 +198,10 @@ class DynamicCommunities:
             else:
                 self._split_large()
 
-    def _begin(self, *, queue_all: bool) -> None:
-        state = self._state
+    def _begin(self, next_id: int, *, queue_all: bool) -> None:
+        slots = 2 * len(self.hierarchy.ids) + 1024
+        self._state = state = arrays.empty_state(self._counts, self._epoch, slots)
+        self._ledger = Ledger(np.zeros(slots, np.int64), np.zeros(slots, np.int64), next_id)
         arrays.place(state, self.hierarchy, self._ledger.ids)
         self._ledger.order = np.flatnonzero(self._ledger.ids > 0)
         self._ledger.sizes[:] = state.slot[:, SIZE]
@@ -197,6 +209,12 @@ class DynamicCommunities:
         self._state = state = arrays.recounted(state)
         edges.doubt_all(state, queue_all)
         edges.touch_all(state)
+
+    def _resume(self, next_id: int, kept: Mapping[str, np.ndarray]) -> None:
+        self._ledger = Ledger(kept["ids"], kept["named_sizes"], next_id, kept["order"])
+        self._stuck = {int(slot): int(size) for slot, size in kept["stuck"]}
+        self._state = arrays.restored(self._counts, kept)
+        self._grow()
 
     def _grow(self) -> None:
         state, count = self._state, self._counts.concept_count

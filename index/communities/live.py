@@ -5,6 +5,7 @@ each place may lose) is made anew with every concept queued once: after a restar
 transaction that failed, and when a full run is adopted.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,7 +37,8 @@ class LiveCommunities:
     """``counts`` is changed by ``apply`` alone. After an error other than a refusal: discard it.
 
     ``next_id``: the id that the next new community gets. ``changed``: co-occurrences that came
-    and went since a full run was last adopted, or since the start.
+    and went since a full run was last adopted, or since the start. ``kept``: what ``saved`` gave
+    for these counts; the hierarchy goes on from there, and nobody is queued.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class LiveCommunities:
         epoch: Epoch | None,
         next_id: int,
         settings: DynamicSettings,
+        kept: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         self.counts = counts
         self._hierarchy = hierarchy
@@ -53,7 +56,15 @@ class LiveCommunities:
         self.next_id = next_id
         self._settings = settings
         self._dynamic: DynamicCommunities | None = None
+        if epoch is not None and kept is not None:
+            self._dynamic = DynamicCommunities(
+                counts, hierarchy, epoch, next_id, settings, kept=kept
+            )
         self.changed = 0
+
+    def saved(self) -> dict[str, np.ndarray] | None:
+        """Views of the arrays of counts and hierarchy; None until that follows a delta."""
+        return None if self._dynamic is None else self.counts.saved() | self._dynamic.saved()
 
     @property
     def epoch(self) -> Epoch | None:

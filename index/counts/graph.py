@@ -1,5 +1,6 @@
 """The exact co-occurrence counts of the living chunks, kept by one owner."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +83,24 @@ class Counts:
         pool = _Pool.of(degree.astype(np.int32))
         kernels.place_pairs(keys, w, pool.start, pool.degree, pool.neighbour, pool.weight)
         counts._pool = pool
+        return counts
+
+    def saved(self) -> dict[str, np.ndarray]:
+        """What ``restored`` takes: views of the arrays, valid until the next ``apply``."""
+        pool = self._pool
+        rows = ("start", "degree", "capacity", "neighbour", "weight")
+        found: dict[str, np.ndarray] = dict(zip(rows, pool.rows, strict=True))
+        sums = np.array([self.F, self.W, self._ends[0]], np.int64)
+        return found | {"f": self.f, "tail": pool.tail, "totals": sums}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, np.ndarray]) -> "Counts":
+        """The counts that were saved."""
+        counts = cls()
+        rows = ("start", "degree", "capacity", "neighbour", "weight", "tail")
+        counts._pool = _Pool(*(arrays[name] for name in rows))
+        counts.f = arrays["f"]
+        counts.F, counts.W, counts._ends[0] = arrays["totals"].tolist()
         return counts
 
     @property

@@ -14,6 +14,8 @@ SCHEMA_VERSION = 3
 STORE_NAME = "index.db"
 CURRENT_NAME = "current"
 """Names the store file in force once a reindex has switched to another one."""
+CHECKPOINT_SUFFIX = ".graph"
+"""Takes the place of a store file's ``.db`` in the name of its checkpoint."""
 BUSY_MILLIS = 10_000
 _PAGES_AT_ONCE = 4096  # 16 MiB
 _FULL = 1 << 20
@@ -37,9 +39,10 @@ def switch_store(directory: Path, name: str) -> None:
 
 
 def remove_store(path: Path) -> None:
-    """Remove a store file with its write-ahead log; readers that have it open keep it."""
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    """Remove a store file and what lies beside it; readers that have it open keep it."""
+    for beside in (path, *(path.with_name(path.name + part) for part in ("-wal", "-shm"))):
+        beside.unlink(missing_ok=True)
+    path.with_suffix(CHECKPOINT_SUFFIX).unlink(missing_ok=True)
 
 
 def next_name(path: Path) -> str:
