@@ -42,13 +42,10 @@ from index.counts.graph import Counts
 from index.types import Int32Array, Int64Array
 
 _LEAST_BONDS = 1 << 12
-_SAVED = (
-    *("counters", "concept", "after", "before", "lists"),
-    *("slot", "sums", "slots", "bond_head", "bond"),
-)
-"""What lasts from one batch to the next; the rest is scratch, or follows from the counts."""
+_LASTING = ("counters", "bucket", "concept", "after", "before", "lists", "slot", "sums", "slots")
+"""What lasts from one batch to the next, with the bonds; the rest is scratch or the counts'."""
 
-LAYOUT = (1, DEPTH, CONCEPT, SLOT, SUMMED, COUNTERS)
+LAYOUT = (1, DEPTH, CONCEPT, LISTS, SLOT, SUMMED, SLOT_LISTS, BOND, COUNTERS)
 """How saved arrays are laid out. Raise the first number when one of them changes its meaning."""
 
 
@@ -68,8 +65,7 @@ def empty_state(counts: Counts, epoch: Epoch, slots: int) -> State:
         **_by_concept(n),
         **_by_slot(slots),
         **_no_bonds(_LEAST_BONDS, counters),
-        along=np.zeros((2, DEPTH), np.int64),
-        path=np.empty(DEPTH, np.int32),
+        **_scratch(),
     )
     state.bucket[:] = epoch.buckets(counts.f)
     state.slot[0, LEVEL] = state.slot[0, PARENT] = -1
@@ -103,7 +99,7 @@ def _by_slot(m: int) -> dict[str, Any]:
 def _no_bonds(room: int, counters: Int64Array) -> dict[str, Any]:
     """Arrays for ``room`` bonds (a power of two), none of them made."""
     counters[BONDS] = counters[LOST] = counters[SPARE] = 0
-    bond = _lines((room, BOND), np.int32)
+    bond = aligned((room, BOND), np.int32)
     bond[:] = 0
     bond[:, CHAIN] = np.arange(1, room + 1)
     bond[-1, CHAIN] = -1
@@ -119,7 +115,7 @@ def with_spare_bonds(state: State) -> State:
     room = len(state.bond)
     if 2 * int(state.counters[BONDS]) <= room:
         return state
-    bond = _lines((2 * room, BOND), np.int32)
+    bond = aligned((2 * room, BOND), np.int32)
     bond[:room], bond[room:] = state.bond, 0
     grown = _bonds(bond, np.full(2 * room, -1, np.int32))
     bonds.rehash(**grown, counters=state.counters)
@@ -177,12 +173,12 @@ def with_free_slots(state: State, wanted: int) -> State:
 
 def saved(state: State) -> dict[str, np.ndarray]:
     """Views of what another process needs to go on, between two batches."""
-    return {name: getattr(state, name) for name in _SAVED}
+    return {name: getattr(state, name) for name in (*_LASTING, "bond", "bond_head")}
 
 
-def restored(counts: Counts, arrays: Mapping[str, np.ndarray]) -> State:
+def restored(counts: Counts, kept: Mapping[str, np.ndarray]) -> State:
     """The state that was saved, over the counts that were saved with it."""
-    n = len(arrays["concept"])
+    n = len(kept["concept"])
     start, degree, neighbour, weight = counts.adjacency
     return State(
         start=start,
@@ -191,10 +187,15 @@ def restored(counts: Counts, arrays: Mapping[str, np.ndarray]) -> State:
         weight=weight,
         logs=log_table(),
         was=np.empty((n, DEPTH), np.int32),
-        along=np.zeros((2, DEPTH), np.int64),
         row=np.empty((n + 1, 3), np.int64),
-        **{name: arrays[name] for name in _SAVED},
+        **_bonds(kept["bond"], kept["bond_head"]),
+        **_scratch(),
+        **{name: kept[name] for name in _LASTING},
     )
+
+
+def _scratch() -> dict[str, Any]:
+    return {"along": np.zeros((2, DEPTH), np.int64), "path": np.empty(DEPTH, np.int32)}
 
 
 def place(state: State, hierarchy: Hierarchy, ids: Int64Array) -> None:
