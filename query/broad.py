@@ -14,7 +14,7 @@ from query.plan import Subquery
 from query.ranking import Ranking
 
 _EACH = 10
-"""Chunks that stand for one community."""
+"""Chunks that stand for one community; ours."""
 
 
 def rank_broad(

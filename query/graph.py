@@ -17,7 +17,7 @@ from query.edges import Edges, edges
 from query.homes import Branches, Lists, Placed, homes, placed
 
 _LATELY = 30.0
-"""Seconds after a question for which new snapshots are made ready ahead of the next."""
+"""Seconds after a question for which new snapshots are made ready ahead of the next; ours."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from query.types import Mode
 from query.walk import best, bridge, walk
 
 _FLOOR = 1e-4
-"""Shares of the walk below this part of the largest one count as none."""
+"""Shares of the walk below this part of the largest one count as none; ours."""
 
 _FEW = 0.2
 """Where filters leave less than this part of the chunks, all full-text hits are asked for."""

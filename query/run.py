@@ -33,7 +33,7 @@ from query.types import (
 )
 
 MAPPED_AT_ONCE = 8
-"""Communities of mode ``global`` that a model is given together."""
+"""Communities of mode ``global`` that a model is given together; ours: two rounds of calls."""
 
 _LEAST_CHUNK = 40
 """Tokens: hardly a chunk has fewer, so that a context is filled before the candidates end."""

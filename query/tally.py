@@ -19,7 +19,7 @@ from query.words import words
 MOST_LISTED = 1_000
 """Documents or concepts that an answer lists."""
 MOST_SHOWN = 20
-"""Of those, in the words of the answer."""
+"""Of those, in the words of the answer; all are ours, for an answer that can be read."""
 _MOST_IDS = 100
 _SOURCES = 3
 _LONGEST_QUOTE = 600

@@ -57,6 +57,7 @@ _LANGUAGES = """
     de fr es it pt nl sv da nb fi pl cs sk hu ro ca hr ru uk bg el tr ar fa he hi id vi ko ja zh
 """.split()  # noqa: SIM905  # easier to read
 _TELLING = 2
+"""Words of a language, and more than of English, that make a question one of it; ours."""
 
 
 def _foreign_stop_words(found: Sequence[str]) -> frozenset[str]:

@@ -18,6 +18,7 @@ _SYSTEM = (
     '{"sentences": [{"text": "...", "claims": [1]}]}.'
 )
 LONGEST_ANSWER = 2000
+"""Tokens: some 1,500 words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ _SYSTEM = (
     '"diversity": "tie", "empowerment": "tie", "relevance": "tie"}.'
 )
 _MOST = 200
+"""Tokens of a reply: twice what it takes."""
 
 Winner = Literal["first", "second", "tie"]
 _POINTS: dict[Winner, float] = {"first": 1.0, "tie": 0.5, "second": 0.0}

@@ -27,6 +27,7 @@ _GLOBAL = (
     'event, and never the passages themselves. Reply in JSON: {"question": "..."}.'
 )
 _MOST = 200
+"""Tokens of a reply: twice what it takes."""
 
 
 Passage: TypeAlias = tuple[str, str]

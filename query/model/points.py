@@ -16,6 +16,7 @@ _SYSTEM = (
     'nothing on it. Reply in JSON: {"points": [{"text": "...", "score": 0.5, "sentences": [1]}]}.'
 )
 _MOST = 1000
+"""Tokens of a reply: some twenty points."""
 
 T = TypeVar("T")
 

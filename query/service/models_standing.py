@@ -2,6 +2,7 @@
 
 from pydantic import Field, StrictBool
 
+from index.types import Millis
 from query.service.models import (
     CitationModel,
     JsonScalar,
@@ -11,7 +12,7 @@ from query.service.models import (
     WholeNumber,
     when,
 )
-from query.standing.types import Standing, Update
+from query.standing.types import Standing, Update, day_of
 from query.types import Mode, Preset, TimeAxis
 
 
@@ -130,8 +131,8 @@ def update_json(update: Update) -> bytes:
     return UpdateModel.model_validate(update).model_dump_json().encode()
 
 
-def shown(one: Standing, *, secret: bool = False) -> StandingModel:
-    """A standing question as clients see it."""
+def shown(one: Standing, now: Millis, *, secret: bool = False) -> StandingModel:
+    """A standing question as clients see it at a moment."""
     terms, state = one.terms, one.state
     return StandingModel(
         id=one.id,
@@ -157,7 +158,7 @@ def shown(one: Standing, *, secret: bool = False) -> StandingModel:
         outcome=state.outcome,
         answer=state.answer,
         claims=[ToldModel.model_validate(claim) for claim in state.claims],
-        tests_today=state.spent,
+        tests_today=state.spent if state.day == day_of(now) else 0,
         problem=state.problem,
         undelivered=one.undelivered,
         secret=one.secret if secret else None,

@@ -89,7 +89,7 @@ def create_standing(
         payer=payer_of(request),
     )
     made = store.create(secrets.token_hex(8), terms, secrets.token_hex(32), service.clock())
-    return shown(made, secret=bool(webhook))
+    return shown(made, service.clock(), secret=bool(webhook))
 
 
 @router.get("")
@@ -99,23 +99,29 @@ def list_standing(service: ServiceGiven, response: Response) -> StandingListMode
     store = service.standing
     if store is None:
         return StandingListModel(available=False, most=0, standing=[])
-    found = [shown(one) for one in store.all()]
+    now = service.clock()
+    found = [shown(one, now) for one in store.all()]
     return StandingListModel(available=True, most=store.settings.most, standing=found)
 
 
 @router.get("/{standing}")
-def get_standing(standing: Id, store: StoreGiven, response: Response) -> StandingModel:
+def get_standing(
+    standing: Id, service: ServiceGiven, store: StoreGiven, response: Response
+) -> StandingModel:
     """Show a standing question with its claims as they stand."""
     response.headers["Cache-Control"] = "no-store"
-    return shown(store.get(_checked(standing)))
+    return shown(store.get(_checked(standing)), service.clock())
 
 
 @router.patch("/{standing}", responses=_BODY)
 def change_standing(
-    standing: Id, change: Annotated[StandingChange, Body()], store: StoreGiven
+    standing: Id,
+    change: Annotated[StandingChange, Body()],
+    service: ServiceGiven,
+    store: StoreGiven,
 ) -> StandingModel:
     """Pause a standing question, or have it asked again."""
-    return shown(store.pause(_checked(standing), paused=change.paused))
+    return shown(store.pause(_checked(standing), paused=change.paused), service.clock())
 
 
 @router.delete("/{standing}", status_code=204)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Protocol
 
 from index.errors import IndexingError
@@ -16,7 +15,7 @@ from query.service.times import moment
 from query.standing.difference import difference, key, told
 from query.standing.recall import Recall
 from query.standing.store import StandingStore
-from query.standing.types import Interest, Standing, State, Terms, Told, Update
+from query.standing.types import Interest, Standing, State, Terms, Told, Update, day_of
 from query.standing.waking import interest_of, touched, wakes
 from query.types import Answer, Filters, Question, Stopped, TimeAxis
 
@@ -115,13 +114,13 @@ class Runner:
 
     def _stale(self, state: State, now: Millis) -> bool:
         """Whether a question waits for a day's tests, or was not asked for too long."""
-        return (state.owed and state.day != _day(now)) or (
+        return (state.owed and state.day != day_of(now)) or (
             state.asked_at + int(self._settings.anew * _SECOND) <= now
         )
 
     def _ask(self, one: Standing) -> AskedReport:
         now = self._clock()
-        day = _day(now)
+        day = day_of(now)
         spent = one.state.spent if one.state.day == day else 0
         refined = None
         if one.state.subqueries:
@@ -262,7 +261,3 @@ class Runner:
             one.id, state.generation, 0, "", recall.tests, recall.remembered, recall.untested,
             0, 0, 0, why,
         )  # fmt: skip
-
-
-def _day(now: Millis) -> str:
-    return f"{datetime.fromtimestamp(now / _SECOND, UTC):%Y-%m-%d}"

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from index.types import Millis, Scalar
+from index.types import Millis, Scalar, from_millis
 from query.errors import QueryError
 from query.types import Citation, Mode, Preset, TimeAxis
 
 NEVER = Millis(0)
+
+
+def day_of(now: Millis) -> str:
+    """The day (UTC) that a question's tests are counted in."""
+    return f"{from_millis(now):%Y-%m-%d}"
 
 
 class UnknownStandingError(QueryError):

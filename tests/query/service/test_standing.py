@@ -14,7 +14,15 @@ from query.service.app import create_app
 from query.service.models_standing import update_json
 from query.service.server import ServerThread
 from query.standing.store import StandingStore
-from query.standing.types import BadWebhookError, Changes, Interest, StandingSettings, Told, Update
+from query.standing.types import (
+    BadWebhookError,
+    Changes,
+    Interest,
+    StandingSettings,
+    Told,
+    Update,
+    day_of,
+)
 from query.types import Citation
 from tests.query.service.fakes import Desk
 
@@ -95,6 +103,14 @@ def test_it_is_kept_as_it_was_asked(client, store):
         {"a": 1},
     )
     assert (one["preset"], one["window"], one["where"]) == ("z500", False, {"a": 1})
+
+
+@pytest.mark.parametrize(("earlier", "tests"), [(0, 7), (24 * 3600 * 1000, 0)])
+def test_the_tests_of_another_day_are_not_told_as_of_today(client, store, earlier, tests):
+    one = store.get(made(client)["id"])
+    state = replace(one.state, day=day_of(NOW - earlier), spent=7)
+    store.asked(one, state, interest=None, update=None, verdicts={}, due=False)
+    assert client.get(f"/v1/standing/{one.id}").json()["tests_today"] == tests
 
 
 def test_the_secret_of_a_webhook_is_told_once(client):
