@@ -54,7 +54,7 @@ def _cost(body: Mapping[str, Any]) -> str:
     remembered = f" ({known} remembered)" if known else ""
     calls = sum(stage["calls"] for stage in body["ledger"].values())
     offline = body["assessor"] == "offline"
-    model = "no language model was used" if offline else f"{calls} model calls"
+    model = "no language model was used" if offline else f"{calls} model call{'s' * (calls != 1)}"
     return (
         f"{body['outcome']} \u00b7 {tests} of {body['budget']} relevance tests{remembered} "
         f"\u00b7 stopped: {body['stopped']} \u00b7 {body['mode']}, assessor {body['assessor']} "

@@ -175,4 +175,5 @@ def _refused(found: Mapping[str, Any]) -> ProblemField:
     where = [str(part) for part in found["loc"] if part not in {"body", "query", "path"}]
     if found["type"] == "json_invalid":
         return ProblemField(field="", reason=f"The body is not JSON: {found['ctx']['error']}")
-    return ProblemField(field=".".join(where), reason=str(found["msg"]))
+    empty = found["type"] == "string_too_short" and found["ctx"]["min_length"] == 1
+    return ProblemField(field=".".join(where), reason="It is empty" if empty else str(found["msg"]))

@@ -96,6 +96,11 @@ def test_the_refused_field_is_named(client):
     assert [e["field"] for e in body["errors"]] == ["mode"]
 
 
+def test_an_empty_question_is_told_in_words_of_its_own(client):
+    body = client.post("/v1/search", json={"question": ""}).json()
+    assert body["detail"] == "question: It is empty"
+
+
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_huge_body_is_413(client, chunked):
     pieces = itertools.repeat(b"x" * 1000, 100)
