@@ -44,8 +44,9 @@ five, where k = 3 and root_k = 6 make 24 and 25.
 """
 
 _LAST_CALL = 5.0
-"""Seconds for what is left to do with a view after the last call to a model: it takes one."""
+"""Seconds for what is left to do with a view after the last call to a model; it takes one."""
 _LEAST_DEADLINE = 30.0
+"""Seconds that tests may be begun in, however long a call may take; ours."""
 
 
 class _NoQuestions:
