@@ -76,14 +76,16 @@ def run(
 ):
     """Kill so often, each time with some more of the stream published; then compare.
 
-    Where it is ``enough`` before that, what was done until then is compared.
+    Rounds whose process ends before it comes to its point are not counted. Where it is ``enough``
+    before that, what was done until then is compared.
     """
     source, outcome = random.Random(seed), Outcome()
-    stream = messages(EACH_ROUND * kills, source)
+    rounds = 2 * kills  # at the very most
+    stream = messages(EACH_ROUND * rounds, source)
     hurt, clean = work / "hurt", work / "clean"
     hurt.mkdir(parents=True)
-    for number in range(kills):
-        if enough():
+    for number in range(rounds):
+        if enough() or outcome.kills.total() >= kills:
             break
         _publish(hurt, stream[number * EACH_ROUND : (number + 1) * EACH_ROUND])
         point, side = source.choice(points), source.choice(sides)
@@ -95,7 +97,7 @@ def run(
             outcome.finished += 1
         else:
             outcome.differences.append(f"round {number} ({point}, {side}) ended with {code}")
-        told(f"{number + 1} of {kills}: {point}, {side}, {count}: {code}")
+        told(f"{outcome.kills.total()} of {kills}: {point}, {side}, {count}: {code}")
     assert _process(hurt, "random", "before", 10**9, guard) == 0
     clean.mkdir()
     shutil.copyfile(hurt / "log.db", clean / "log.db")
