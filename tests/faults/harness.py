@@ -20,6 +20,8 @@ from tests.faults.worker import POINTS, SIDES
 TOPIC, DEAD = "news", "dead"
 EACH_ROUND = 12
 PATIENCE = 900
+MOST_PASSED = {"random": 800, "checkpoint": 1}
+"""Milliseconds of the random point; times that a process comes to others, three unless named."""
 """Seconds that a process may take, also where it is given what others leave of the machine."""
 _WORDS = [
     *("harbour", "ferry", "strike", "council", "budget", "minister", "river", "flood", "copper"),
@@ -89,7 +91,7 @@ def run(
             break
         _publish(hurt, stream[number * EACH_ROUND : (number + 1) * EACH_ROUND])
         point, side = source.choice(points), source.choice(sides)
-        count = source.randrange(800) if point == "random" else source.randint(1, 3)
+        count = source.randint(1, MOST_PASSED.get(point, 3))
         code = _process(hurt, point, side, count, guard)
         if code == -signal.SIGKILL:
             outcome.kills[f"{point}, {side}"] += 1

@@ -12,7 +12,7 @@ import sys
 import threading
 from contextlib import contextmanager
 
-POINTS = ("random", "transaction", "publication", "outbox mark", "vectors")
+POINTS = ("random", "transaction", "publication", "outbox mark", "vectors", "checkpoint")
 SIDES = ("before", "after")
 SPOILT = "spoilt"
 
@@ -61,10 +61,26 @@ def arm(point, side, count):
         from stream import outbox
 
         fuse.around(outbox, "_write_mark")
+    elif point == "checkpoint":
+        from index import checkpoint
+
+        fuse.around(checkpoint, "write_arrays")
     else:
         from index.vectors.follower import VectorFollower
 
         fuse.around(VectorFollower, "_step")
+
+
+def checkpoint_always():
+    """Write a checkpoint for a store of any size, so that each start takes one up."""
+    from index.checkpoint import Checkpoint
+
+    original = Checkpoint.__init__
+
+    def begin(self, store, *, least, told):
+        original(self, store, least=min(least, 1), told=told)
+
+    Checkpoint.__init__ = begin
 
 
 def _arm_random(milliseconds):
@@ -124,6 +140,7 @@ def spoil():
 
 def main():
     point, side, count, guard, *arguments = sys.argv[1:]
+    checkpoint_always()
     arm(point, side, int(count))
     if guard == SPOILT:
         spoil()
