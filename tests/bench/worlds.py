@@ -5,8 +5,9 @@ times the concepts and topics, so that a batch meets the same surroundings in it
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -16,11 +17,11 @@ from index.communities.dynamic import DynamicCommunities, DynamicSettings
 from index.communities.epoch import Epoch
 from index.communities.hierarchy import Hierarchy
 from index.communities.kernels.edges import all_ties
-from index.communities.partition import modularity, partition
+from index.communities.partition import MAX_SIZE, modularity, partition
 from index.communities.pruning import ConceptGraph, CountArrays, PruningSettings, pruned
 from index.communities.ties import epoch_graph
 from index.counts.graph import Counts
-from index.types import Int32Array
+from index.types import Int32Array, Int64Array
 from tests.index.communities.dynamics import flat
 
 _WIDTH = 17
@@ -119,22 +120,42 @@ def begun(counts: Counts, settings: DynamicSettings | None = None) -> DynamicCom
     return live
 
 
-def quality(live: DynamicCommunities, *, levels: int = 1, seeds: int = 5) -> list[float]:
-    """For each level its modularity over that of the worst static seed on the same ties.
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The ties of a hierarchy, and what the worst of some static seeds makes of each level."""
 
-    A concept whose branch ends above a level counts there in its leaf, for both alike.
-    """
-    u, v, weight = all_ties(live._state)
-    value = weight.astype(np.float64)
-    n = len(live.hierarchy.leaf)
-    ours = [live.hierarchy.at_level(level) for level in range(levels)]
-    most = 1 << 30 if levels == 1 else 25
-    static = [partition(u, v, value, n, seed=seed, max_size=most).labels for seed in range(seeds)]
-    worst = [
-        min(modularity(u, v, value, flat(labels, level)) for labels in static)
-        for level in range(levels)
-    ]
-    return [
-        modularity(u, v, value, flat(ours, level)) / max(worst[level], 1e-9)
-        for level in range(levels)
-    ]
+    ties: tuple[Int32Array, Int32Array, np.ndarray]
+    worst: tuple[float, ...]
+
+    @classmethod
+    def of(cls, live: DynamicCommunities, *, levels: int = 1, seeds: int = 5) -> "Judge":
+        """A concept whose branch ends above a level counts there in its leaf, for all alike."""
+        u, v, weight = all_ties(live._state)
+        value = weight.astype(np.float64)
+        n, most = len(live.hierarchy.leaf), 1 << 30 if levels == 1 else MAX_SIZE
+        static = [partition(u, v, value, n, seed=s, max_size=most).labels for s in range(seeds)]
+        worst = [
+            min(modularity(u, v, value, flat(labels, level)) for labels in static)
+            for level in range(levels)
+        ]
+        return cls((u, v, value), tuple(worst))
+
+    def ratio(self, rows: Sequence[Int64Array], level: int) -> float:
+        """Modularity of a level, given the levels down to it, over the worst static one."""
+        return modularity(*self.ties, flat(rows, level)) / max(self.worst[level], 1e-9)
+
+
+def quality(live: DynamicCommunities) -> list[float]:
+    """The modularity of C0 over that of the worst of five static seeds on the same ties."""
+    return [Judge.of(live).ratio([live.hierarchy.at_level(0)], 0)]
+
+
+def undone(hierarchy: Hierarchy, levels: Sequence[Int64Array]) -> list[Int64Array]:
+    """The levels without what is inside communities within the size limit."""
+    split = np.isin(hierarchy.ids, hierarchy.parent)
+    small = hierarchy.ids[split & (hierarchy.sizes <= MAX_SIZE)]
+    found = [levels[0]]
+    for above, row in pairwise(levels):
+        ends = np.isin(above, small) | (found[-1] == Hierarchy.NONE)
+        found.append(np.where(ends, Hierarchy.NONE, row))
+    return found
