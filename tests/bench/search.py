@@ -114,8 +114,11 @@ def asked(
     name: str, engine: Engine, queries: Sequence[JudgedQuery], mode: Mode, budget: int
 ) -> list[Score]:
     """The score of each question."""
-    progress.told(f"{name}: {len(queries)} questions, {mode} at {budget}")
-    return list(scored(engine, queries, mode, budget, time.perf_counter))
+    scores = list(scored(engine, queries, mode, budget, time.perf_counter))
+    found = _summary(scores, mode, budget)
+    told = f"reached {found.reached:.3f}, in 10 {found.recall_10:.3f}"
+    progress.told(f"{name}: {len(queries)} questions, {mode} at {budget}: {told}")
+    return scores
 
 
 def _summary(scores: Sequence[Score], mode: Mode, budget: int) -> EvaluationRow:
