@@ -164,10 +164,6 @@ def cross(st, concepts, buckets):
         changed += count
         loose_end(concept, lists, counters, x)
         pour(st, concept[x], TOP, near, below, PLUS)
-        for k in range(DEPTH):
-            if concept[x, k] < 0:
-                break
-            enqueue(concept, lists, counters, x, k)
     return changed
 
 
