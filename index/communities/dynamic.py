@@ -76,7 +76,8 @@ class DynamicSettings:
 class Work:
     """What one batch cost: ties changed, edges scanned, concepts moved, parts cut off...
 
-    ``frontier_degree``: the degrees of the concepts that the delta queued, summed over levels.
+    ``frontier_degree``: the degrees of the concepts that the delta queued, summed over levels, and
+    of those that crossed into another bucket.
     ``repaired``: of the edges scanned, those that kept communities connected and within their
     size. ``carried``: concepts that still wait for a move, for want of work allowed.
 

@@ -7,7 +7,9 @@ and writes ``build/bench/AREA.json``. Ends with 1 where a figure misses its targ
 import argparse
 import sys
 from importlib import import_module
+from pathlib import Path
 
+from deploy.process import keep_kernels
 from tests.bench.table import Row, finish
 
 AREAS = ("pipeline", "search", "core", "breadth", "delivery")
@@ -22,6 +24,7 @@ def measured(area: str) -> list[Row]:
 
 def main() -> int:
     """Run the areas that were asked for."""
+    keep_kernels(Path("build"))  # before anything imports numba
     parser = argparse.ArgumentParser(prog="make bench")
     parser.add_argument("--only", choices=AREAS, action="append", help="run this area alone")
     areas = parser.parse_args().only or AREAS

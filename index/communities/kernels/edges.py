@@ -9,6 +9,7 @@ from index.communities.kernels.state import (
     CHANGED,
     DEPTH,
     FREE,
+    FRONTIER,
     HEAD,
     INNER,
     IS_TOUCHED,
@@ -156,6 +157,7 @@ def cross(st, concepts, buckets):
         st.bucket[x] = buckets[j]
         near, below = TOP, TOP
         count = load_changes(st, x, before, buckets[j])
+        counters[FRONTIER] += st.degree[x]
         for i in range(count):
             y, old, new = np.int32(row[i, 0]), row[i, 1], row[i, 2]
             near, below = take_over(

@@ -198,7 +198,7 @@ def settle(st, stick, floor, factor, unit_size, most, small):
         if wanted:
             counters[WANTED] = wanted
             return MORE_SLOTS
-        counters[FRONTIER] = frontier_degree(st)
+        counters[FRONTIER] += frontier_degree(st)  # to those whose rows were read already
         counters[LIMIT] = counters[WORK] + floor + factor * counters[FRONTIER]
         counters[AT_LEVEL] = counters[ROUND] = 0
         counters[STEP] = _TIDY
