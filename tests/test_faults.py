@@ -25,5 +25,5 @@ def test_twenty_kills_leave_what_a_run_without_faults_leaves(tmp_path):
 @pytest.mark.timeout(600)
 def test_without_the_guard_the_same_kills_lose_documents(tmp_path):
     """Positions that are committed ahead of what they brought: the control of the test above."""
-    outcome = run(tmp_path, 3, seed=7, points=["transaction"], sides=["before"], guard=SPOILT)
+    outcome = run(tmp_path, 4, seed=7, points=["transaction"], sides=["before"], guard=SPOILT)
     assert any(difference.startswith("documents:") for difference in outcome.differences)

@@ -17,6 +17,7 @@ from query.model.calls import ModelError, Prompt, Shape, read
 from query.model.client import ModelClient, ModelSettings
 from query.model.dialect import Dialect
 from query.search import Engine
+from query.settings import SearchSettings
 from query.types import Question
 from tests.query.memory import MemorySource
 from tests.query.model.small_server import KEY, missing, small_server
@@ -118,7 +119,9 @@ def test_a_reply_that_nobody_waits_for_is_not_written_on(server, client):
 def test_a_whole_question_goes_through_a_real_model(server, client):
     text = "The dockers ended their strike. They accepted a wage of nine pounds."
     view = stories((document("a", "Docks", text),))
-    engine = Engine(MemorySource(view), LANGUAGE, OfflineAssessor(), model=Brief(client, 48))
+    patient = SearchSettings(deadline=600.0)  # the model writes a few tokens a second
+    model = Brief(client, 48)
+    engine = Engine(MemorySource(view), LANGUAGE, OfflineAssessor(), patient, model=model)
     answer = engine.answer(Question("Which wage did the dockers accept?", 1))
     assert (answer.assessor, answer.degraded) == ("model", ())
     assert answer.ledger["test"].relevance_tests == 1
