@@ -59,9 +59,17 @@ class FormCounts:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._changes: Counter[int] = Counter()
+        self._numbers: dict[tuple[int, str], int] = {}
 
     def number(self, concept: int, text: str) -> int:
         """The number of a form, made when it is new; counts one use of it."""
+        number = self._numbers.get((concept, text))
+        if number is None:
+            number = self._numbers[concept, text] = self._stored(concept, text)
+        self._changes[number] += 1
+        return number
+
+    def _stored(self, concept: int, text: str) -> int:
         row = self._connection.execute(
             "SELECT number FROM forms WHERE concept = ? AND text = ?", (concept, text)
         ).fetchone()
@@ -71,7 +79,6 @@ class FormCounts:
                 (concept, text),
             ).fetchone()
         number: int = row[0]
-        self._changes[number] += 1
         return number
 
     def withdraw(self, forms: Iterable[int]) -> None:
@@ -85,6 +92,7 @@ class FormCounts:
         gone = [(number,) for change, number in rows if change < 0]
         self._connection.executemany("DELETE FROM forms WHERE number = ? AND n <= 0", gone)
         self._changes.clear()
+        self._numbers.clear()
 
 
 def known(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, Known]:
