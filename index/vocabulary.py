@@ -1,6 +1,6 @@
 """The concepts of one store, by number: append-only, so that every snapshot can share it."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 
@@ -10,6 +10,8 @@ _BLOCK = 1_024
 """Keys that are searched as one text; the last, unfilled one is made anew for each search."""
 _KEY = "\n"
 """Stands before each key in such a text; no key has one."""
+_PHRASES = 256
+"""Phrases whose keys are remembered; all are forgotten beyond it."""
 
 
 class Vocabulary:
@@ -20,13 +22,14 @@ class Vocabulary:
     its key stands in the list.
     """
 
-    __slots__ = ("_blocks", "_keys", "_kinds", "_numbers")
+    __slots__ = ("_blocks", "_held", "_keys", "_kinds", "_numbers")
 
     def __init__(self) -> None:
         self._keys: list[ConceptKey] = []
         self._kinds: list[ConceptKind] = []
         self._numbers: dict[str, int] = {}
         self._blocks: dict[int, tuple[str, list[int]]] = {}
+        self._held: dict[str, tuple[int, list[int]]] = {}
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -61,23 +64,34 @@ class Vocabulary:
             del self._numbers[key]
         del self._keys[length:]
         del self._kinds[length:]
+        self._held.clear()
 
     def holding(self, phrase: str, count: int) -> list[int]:
         """Numbers below ``count`` of the keys that hold a phrase as whole words, ascending.
 
-        ``count`` is that of a snapshot: what is numbered below it stays.
+        ``count`` is that of a snapshot: what is numbered below it stays, so that a phrase that is
+        asked for again is looked for in the keys that came since.
         """
-        return list(self._found(f" {phrase} ", count))
+        until, held = self._held.get(phrase, (0, []))
+        if until < count:
+            held = [*held, *(n for n in self._found(f" {phrase} ", count, until) if n >= until)]
+            if len(self._held) >= _PHRASES:
+                self._held.clear()
+            self._held[phrase] = count, held
+        return held[: bisect_left(held, count)]
 
     def starting_with(self, prefix: str, count: int, limit: int) -> Sequence[int]:
         """The first numbers below ``count`` of keys that begin with a prefix, ascending."""
         return list(islice(self._found(f"{_KEY} {prefix}", count), limit))
 
-    def _found(self, wanted: str, count: int) -> Iterator[int]:
-        """Numbers below ``count`` of the keys with a text in them, as blocks write them."""
+    def _found(self, wanted: str, count: int, since: int = 0) -> Iterator[int]:
+        """Numbers below ``count`` of the keys with a text in them, as blocks write them.
+
+        From the block of ``since`` on.
+        """
         if _KEY in wanted[1:]:
             return  # no key has it, only the text between two
-        for first in range(0, count, _BLOCK):
+        for first in range(since // _BLOCK * _BLOCK, count, _BLOCK):
             text, starts = self._block(first, min(first + _BLOCK, count))
             at = text.find(wanted)
             while at >= 0:

@@ -187,6 +187,9 @@ def _quote(
         first: Citation | None = None
         for chunk in view.document_chunks(document.number):
             for sentence in sentence_spans(chunk.text):
+                start, end = sentence
+                if first is not None and wanted not in chunk.text[start:end].casefold():
+                    continue
                 quote = cite(chunk, document, sentence, LONGEST_QUOTE)
                 if quote is not None and wanted in quote.quote.casefold():
                     return quote

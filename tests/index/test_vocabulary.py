@@ -17,7 +17,7 @@ def filled():
 def test_a_phrase_finds_the_keys_that_hold_it_as_whole_words():
     vocabulary = filled()
     for phrase in ("oil", "oil price", "k9 oil price", "price k9", "k19999 spoiled", "absent"):
-        for count in (0, 1, 4_000, 8_192, MANY):
+        for count in (0, 1, 4_000, 8_192, MANY, 4_001):
             keys = vocabulary.keys(range(count))
             expected = [n for n, key in enumerate(keys) if f" {phrase} " in f" {key} "]
             assert vocabulary.holding(phrase, count) == expected
@@ -36,6 +36,7 @@ def test_a_key_that_was_rolled_back_is_not_found_and_its_follower_is():
     vocabulary = filled()
     vocabulary.append(ConceptKey("lost name"), ConceptKind.OTHER)
     assert vocabulary.holding("name", MANY) == []
+    assert vocabulary.holding("name", MANY + 1) == vocabulary.holding("lost", MANY + 1) == [MANY]
     vocabulary.truncate(MANY)
     vocabulary.append(ConceptKey("kept name"), ConceptKind.OTHER)
     assert vocabulary.holding("lost", MANY + 1) == []
