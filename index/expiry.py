@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from index.types import Document, Millis, to_millis
 
-EXPIRED_PER_INSERT = 2
-"""Documents that a generation may expire for each one that it writes: twice the speed of the
-stream, so that a backlog shrinks while no batch becomes much dearer than without a window."""
+EXPIRED_PER_RECORD = 2
+"""Documents that a generation may expire for each record that it brings: twice the speed of the
+stream, whatever it brings, so that a backlog shrinks while no batch becomes much dearer than
+without a window."""
 
 DRAINED = 200
 """Documents that a generation of its own expires when the stream is idle; as large as a batch."""

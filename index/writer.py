@@ -29,7 +29,7 @@ from index.communities.partition import Partition
 from index.communities.pruning import PruningSettings
 from index.counts.graph import Counts
 from index.counts.recount import counts_of
-from index.expiry import DRAINED, EXPIRED_PER_INSERT, Window
+from index.expiry import DRAINED, EXPIRED_PER_RECORD, Window
 from index.report import GenerationReport
 from index.snapshot import Change, Head, Snapshot
 from index.store import communities, documents, generations, meta
@@ -198,7 +198,7 @@ class Writer:
                 writing.write(plan, analyses, batch)
                 window = heads.window_after(self._window, plan)
                 if window.horizon is not None:
-                    most = max(most, EXPIRED_PER_INSERT * len(batch.inserted))
+                    most = max(most, EXPIRED_PER_RECORD * len(plan.admitted))
                     newest = heads.newest_arrival(self._generation.head, plan)
                     writing.expire(window.horizon, most, newest, batch)
                 delta = batch.delta()
