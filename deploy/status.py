@@ -130,9 +130,12 @@ class Status:
         self, consumer: "ConsumerStatus | None", positions: Mapping[tuple[str, int], int]
     ) -> tuple[int | None, float | None]:
         if consumer is not None:
-            if consumer.running and not consumer.queue and consumer.looked > UNKNOWN_AFTER:
-                return None, None  # it does something long, and nobody knows what came since
-            return sum(consumer.lag.values()) + consumer.queue, consumer.freshness
+            lag = sum(consumer.lag.values()) + consumer.queue
+            busy = consumer.looked > UNKNOWN_AFTER and not consumer.queue
+            if consumer.running and (busy or (consumer.away and not lag)):
+                # Something long is done, or the source is away: nobody knows what came since.
+                return None, None
+            return lag, consumer.freshness
         return self._backlog(positions)
 
     def _operations(self, consumer: "ConsumerStatus | None", head: Head) -> Operations:

@@ -29,6 +29,8 @@ WORKING = {
         ({"looked": 60.0}, None, None),
         ({"looked": 60.0, "queue": 3, "freshness": 61.0}, 3, 61.0),
         ({"looked": 60.0, "running": False}, 0, 0.0),
+        ({"away": True}, None, None),
+        ({"away": True, "lag": {("news", 0): 5}, "freshness": 9.0}, 5, 9.0),
     ],
 )
 def test_what_is_not_known_is_never_told_as_zero(tmp_path, now, lag, freshness):
