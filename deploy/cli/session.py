@@ -45,6 +45,7 @@ def configured(
     if quiet and level == "info" and "log_level" not in configuration.origins:
         level = "warning"
     logs.configure(settings.log_format, level)
+    process.share_memory()
     warning = process.keep_kernels(settings.data)
     if warning is not None:
         logs.logger().warning(warning)

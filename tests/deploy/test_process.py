@@ -1,7 +1,10 @@
 """The process: signals and the place of compiled kernels."""
 
 import os
+import platform
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +65,23 @@ def test_kernels_are_kept_for_the_user_else_beside_the_data_else_not(
 
 def test_memory_is_told_in_bytes() -> None:
     assert memory_bytes() > 1 << 20
+
+
+LIES_FREE = """
+from deploy.process import give_memory_back, memory_bytes, share_memory
+share_memory()
+held = [bytes(3000) for _ in range(40_000)]
+del held[:-1]
+before = memory_bytes()
+give_memory_back()
+print(before - memory_bytes())
+"""
+
+
+def test_what_lies_free_below_what_is_held_is_given_to_the_system() -> None:
+    if platform.libc_ver()[0] != "glibc":
+        pytest.skip("this C library keeps no free memory of which it could be asked")
+    told = subprocess.run(
+        [sys.executable, "-c", LIES_FREE], check=True, capture_output=True, text=True
+    )
+    assert int(told.stdout) > 80_000_000
