@@ -66,7 +66,10 @@ class FileSource:
         self._reader = LineReader(path, max_line_bytes)
         if follow and self._reader.compressed:
             self._reader.close()
-            raise SourceError(f"{path} is compressed and cannot be followed; decompress it")
+            raise SourceError(
+                f"{path} is compressed and cannot be followed; decompress it, publish it with "
+                "`tidegraph produce`, or read it once with `tidegraph index --until-end`"
+            )
         self._counter = LineCounter(path, wait_for_end=follow)
 
     def partitions(self) -> list[Partition]:

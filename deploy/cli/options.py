@@ -128,7 +128,8 @@ Source = Annotated[
     typer.Option(
         "--source",
         metavar="FILE",
-        help="Read a file of JSON Lines (plain or .gz) instead of the embedded log.",
+        help="Read a file of JSON Lines instead of the embedded log, and what is added to it; "
+        "a compressed one (.gz) by `index --until-end` alone.",
         rich_help_panel=STREAM,
     ),
 ]
