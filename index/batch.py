@@ -10,15 +10,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from index.admission import Admitted, DocumentOutcome, Plan
+from index.admission import Admitted, DocumentOutcome, Known, Plan
 from index.counts.delta import chunk_delta
 from index.errors import NegativeCountError
 from index.store import dead_letters, documents
 from index.store.changes import record_changes, record_expiry
-from index.store.documents import FormCounts, Withdrawn
+from index.store.documents import Withdrawn
+from index.store.forms import FormCounts
+from index.store.insertion import Inserted, Insertion, insert
 from index.store.load import Names, SegmentBuilder
-from index.store.rows import NextNumbers, int32_blob
-from index.types import Analysis, Delta, Int32Array, Millis, Rejected, Upsert, to_millis
+from index.store.rows import NextNumbers, int32_array
+from index.types import Analysis, Delta, Int32Array, Millis, Rejected, Upsert
 from index.vocabulary import Vocabulary
 
 _TOLD = 5  # documents that an error names
@@ -28,9 +30,8 @@ _TOLD = 5  # documents that an error names
 class Batch:
     """What a transaction gathers on its way; owned by it.
 
-    ``failed``: documents whose analysis was rejected. ``inserted``: the concepts of each document
-    that was written. ``retracted``: slots. ``expired``: those of ``withdrawn`` that the window
-    took.
+    ``failed``: documents whose analysis was rejected. ``inserted``: those that were written.
+    ``retracted``: slots. ``expired``: those of ``withdrawn`` that the window took.
     """
 
     builder: SegmentBuilder
@@ -41,7 +42,7 @@ class Batch:
     retracted: list[int] = field(default_factory=list)
     failed: dict[str, Rejected] = field(default_factory=dict)
     withdrawn: dict[str, Withdrawn] = field(default_factory=dict)
-    inserted: dict[str, Int32Array] = field(default_factory=dict)
+    inserted: dict[str, Inserted] = field(default_factory=dict)
     expired: list[str] = field(default_factory=list)
 
     @classmethod
@@ -69,6 +70,24 @@ class Batch:
             error.concepts,
         )
 
+    def written(self, one: Insertion, names: Inserted) -> None:
+        """Take a document in that was written."""
+        document, analysis = one.document, one.analysis
+        self.builder.document(
+            one.number,
+            names.event_at,
+            names.observed_at,
+            document.source,
+            analysis.lang,
+            names.title,
+        )
+        for slot, (chunk, concepts) in enumerate(
+            zip(analysis.chunks, names.chunks, strict=True), one.first_slot
+        ):
+            self.builder.chunk(slot, concepts, chunk.vector)
+            self.added.append(int32_array(concepts))
+        self.inserted[document.id] = names
+
     def delta(self) -> Delta:
         """The signed change of the counts."""
         return chunk_delta(self.added, self.removed)
@@ -92,6 +111,8 @@ class DocumentWriting:
 
     def write(self, plan: Plan, analyses: Mapping[str, Analysis | Rejected], batch: Batch) -> None:
         """Apply a plan: documents in and out, tombstones, changes and dead letters."""
+        buried: list[tuple[Admitted, Known | None]] = []
+        wanted: list[tuple[Admitted, Analysis]] = []
         for key, admitted in plan.final.items():
             content = admitted.arrival.content
             before = plan.known.get(key)
@@ -103,9 +124,11 @@ class DocumentWriting:
             if before is not None and before.number is not None:
                 self._withdraw(key, batch)
             if analysis is not None:
-                self._insert(admitted, analysis, batch)
+                wanted.append((admitted, analysis))
             else:
-                documents.bury(self._connection, admitted, before, self._now)
+                buried.append((admitted, before))
+        documents.bury(self._connection, buried, self._now)
+        self._insert(wanted, plan.known, batch)
         self._forms.flush()
         record_changes(
             self._connection,
@@ -136,36 +159,25 @@ class DocumentWriting:
         batch.removed += [chunk.concepts for chunk in gone.chunks]
         batch.retracted += [chunk.slot for chunk in gone.chunks]
 
-    def _insert(self, admitted: Admitted, analysis: Analysis, batch: Batch) -> None:
-        content = admitted.arrival.content
-        assert isinstance(content, Upsert)  # noqa: S101  the caller has looked
-        document = content.document
-        chunks, title = documents.insert(
-            self._connection,
-            document,
-            analysis,
-            number=batch.next_document,
-            first_slot=batch.next_chunk,
-            position=admitted.arrival.record.position,
-            generation=self._generation,
-            vocabulary=self._names.vocabulary,
-            forms=self._forms,
+    def _insert(
+        self,
+        wanted: Sequence[tuple[Admitted, Analysis]],
+        known: Mapping[str, Known],
+        batch: Batch,
+    ) -> None:
+        insertions = []
+        for admitted, analysis in wanted:
+            content = admitted.arrival.content
+            assert isinstance(content, Upsert)  # noqa: S101  the caller has looked
+            position = admitted.arrival.record.position
+            numbers = batch.next_document, batch.next_chunk
+            insertions.append(Insertion(content.document, analysis, position, *numbers))
+            batch.next_document += 1
+            batch.next_chunk += len(analysis.chunks)
+        ids = [one.document.id for one in insertions]
+        documents.unbury(self._connection, filter(known.__contains__, ids))
+        inserted = insert(
+            self._connection, insertions, self._generation, self._names.vocabulary, self._forms
         )
-        batch.builder.document(
-            batch.next_document,
-            to_millis(document.event_at),
-            to_millis(document.observed_at),
-            document.source,
-            analysis.lang,
-            int32_blob(title),
-        )
-        for chunk, analyzed in zip(chunks, analysis.chunks, strict=True):
-            batch.builder.chunk(chunk.slot, int32_blob(chunk.concepts), analyzed.vector)
-            batch.added.append(chunk.concepts)
-        batch.inserted[document.id] = _union([chunk.concepts for chunk in chunks])
-        batch.next_document += 1
-        batch.next_chunk += len(chunks)
-
-
-def _union(parts: Sequence[Int32Array]) -> Int32Array:
-    return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int32)
+        for one, names in zip(insertions, inserted, strict=True):
+            batch.written(one, names)

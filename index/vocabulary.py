@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 
-from index.types import ConceptKey, ConceptKind
+from index.types import ConceptKey, ConceptKind, Mention
 
 _BLOCK = 1_024
 """Keys that are searched as one text; the last, unfilled one is made anew for each search."""
@@ -41,6 +41,11 @@ class Vocabulary:
         self._keys.append(key)
         self._numbers[key] = number
         return number
+
+    def take_in(self, mention: Mention) -> int:
+        """The number of what is mentioned, given where it is new."""
+        number = self._numbers.get(mention.key)
+        return self.append(mention.key, mention.kind) if number is None else number
 
     def number(self, key: str) -> int | None:
         """The number of a key, or None where the store has never seen it."""

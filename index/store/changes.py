@@ -7,8 +7,9 @@ from index.admission import DocumentOutcome, Plan, document_id, observed_at
 from index.store import meta
 from index.store.documents import Withdrawn
 from index.store.generations import TIDIED_EVERY
+from index.store.insertion import Inserted
 from index.store.rows import int32_blob
-from index.types import Int32Array, Millis, Rejected, Upsert, to_millis
+from index.types import Millis, Rejected, Upsert, to_millis
 from index.view import ChangeKind
 
 KEPT_MILLIS = 90 * 24 * 3600 * 1000
@@ -31,7 +32,7 @@ def record_changes(
     plan: Plan,
     failed: Mapping[str, Rejected],
     withdrawn: Mapping[str, Withdrawn],
-    inserted: Mapping[str, Int32Array],
+    inserted: Mapping[str, Inserted],
     generation: int,
 ) -> None:
     """Write a row for every arrival that was applied.
@@ -47,18 +48,18 @@ def record_changes(
         if kind == ChangeKind.EXPIRY and not admitted.replaces:
             continue  # it came too late, and nothing stood for it
         content = admitted.arrival.content
-        gone = withdrawn.get(key)
+        gone, written = withdrawn.get(key), inserted.get(key)
         observed = observed_at(admitted.arrival)
         if isinstance(content, Upsert):
             source, event_at = content.document.source, to_millis(content.document.event_at)
         else:
             source = "" if gone is None else gone.source
             event_at = observed if gone is None else Millis(gone.event_at)
-        concepts = inserted.get(key)
-        if concepts is None and gone is not None:
-            concepts = gone.concepts
-        blob = b"" if concepts is None else int32_blob(concepts)
-        rows.append((generation, key, kind, observed, event_at, source, blob))
+        if written is not None:
+            concepts = written.concepts
+        else:
+            concepts = b"" if gone is None else int32_blob(gone.concepts)
+        rows.append((generation, key, kind, observed, event_at, source, concepts))
     _write(connection, rows, generation)
 
 

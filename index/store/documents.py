@@ -1,27 +1,20 @@
-"""Documents and chunks, written into and removed from the store inside a transaction."""
+"""What the store knows of documents, and their removal, inside a transaction.
+
+What is new is written by ``index.store.insertion``.
+"""
 
 import sqlite3
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import orjson
 
 from index.admission import Admitted, DocumentOutcome, Known, document_id, tombstone_version
 from index.analysis.scripts import spread
 from index.expiry import TRACES
-from index.store.rows import int32_array, int32_blob
-from index.types import (
-    Analysis,
-    Document,
-    Int32Array,
-    Mention,
-    Millis,
-    Position,
-    to_millis,
-)
-from index.vocabulary import Vocabulary
+from index.store.forms import FormCounts
+from index.store.rows import int32_array
+from index.types import Int32Array, Millis
 
 TOMBSTONE_MILLIS = 30 * 24 * 3600 * 1000
 """How long a withdrawn document's version is remembered: 30 days."""
@@ -51,48 +44,6 @@ class Withdrawn:
         """The concepts of all its chunks, sorted and distinct."""
         parts = [chunk.concepts for chunk in self.chunks]
         return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int32)
-
-
-class FormCounts:
-    """How often each surface form names its concept: signed changes, written once a batch."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._changes: Counter[int] = Counter()
-        self._numbers: dict[tuple[int, str], int] = {}
-
-    def number(self, concept: int, text: str) -> int:
-        """The number of a form, made when it is new; counts one use of it."""
-        number = self._numbers.get((concept, text))
-        if number is None:
-            number = self._numbers[concept, text] = self._stored(concept, text)
-        self._changes[number] += 1
-        return number
-
-    def _stored(self, concept: int, text: str) -> int:
-        row = self._connection.execute(
-            "SELECT number FROM forms WHERE concept = ? AND text = ?", (concept, text)
-        ).fetchone()
-        if row is None:
-            row = self._connection.execute(
-                "INSERT INTO forms (concept, text, n) VALUES (?, ?, 0) RETURNING number",
-                (concept, text),
-            ).fetchone()
-        number: int = row[0]
-        return number
-
-    def withdraw(self, forms: Iterable[int]) -> None:
-        """Count one use less of each form."""
-        self._changes.subtract(forms)
-
-    def flush(self) -> None:
-        """Write the changes; forms that are used no more are removed."""
-        rows = [(change, number) for number, change in self._changes.items() if change]
-        self._connection.executemany("UPDATE forms SET n = n + ? WHERE number = ?", rows)
-        gone = [(number,) for change, number in rows if change < 0]
-        self._connection.executemany("DELETE FROM forms WHERE number = ? AND n <= 0", gone)
-        self._changes.clear()
-        self._numbers.clear()
 
 
 def known(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, Known]:
@@ -139,16 +90,26 @@ def withdraw(connection: sqlite3.Connection, document_id: str, forms: FormCounts
 
 
 def bury(
-    connection: sqlite3.Connection, admitted: Admitted, before: Known | None, now: Millis
+    connection: sqlite3.Connection,
+    buried: Iterable[tuple[Admitted, Known | None]],
+    now: Millis,
 ) -> None:
-    """Leave a tombstone for a document that was withdrawn, or came too late."""
-    arrival, position = admitted.arrival, admitted.arrival.record.position
-    version = tombstone_version(arrival, before)
-    late = admitted.outcome is DocumentOutcome.LATE
-    connection.execute(
-        "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?)",
-        (document_id(arrival), version, position.topic, position.partition, now, late),
-    )
+    """Leave tombstones for documents that were withdrawn, or came too late.
+
+    ``buried``: what was decided, and what was known of the document before.
+    """
+    rows = []
+    for admitted, before in buried:
+        arrival, position = admitted.arrival, admitted.arrival.record.position
+        version = tombstone_version(arrival, before)
+        late = admitted.outcome is DocumentOutcome.LATE
+        rows.append((document_id(arrival), version, position.topic, position.partition, now, late))
+    connection.executemany("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+
+def unbury(connection: sqlite3.Connection, ids: Iterable[str]) -> None:
+    """Take away the tombstones of documents that are to live again."""
+    connection.executemany("DELETE FROM tombstones WHERE id = ?", [(one,) for one in ids])
 
 
 def count_due(connection: sqlite3.Connection, horizon: Millis | None) -> int:
@@ -196,87 +157,3 @@ def forget_tombstones(
         " WHERE expired ORDER BY deleted_at DESC LIMIT 1 OFFSET ?)",
         (traces,),
     )
-
-
-def insert(
-    connection: sqlite3.Connection,
-    document: Document,
-    analysis: Analysis,
-    *,
-    number: int,
-    first_slot: int,
-    position: Position,
-    generation: int,
-    vocabulary: Vocabulary,
-    forms: FormCounts,
-) -> tuple[tuple[StoredConcepts, ...], Int32Array]:
-    """Write a document and its chunks; return the chunks' and the title's concept numbers."""
-    title = sorted(_number(connection, vocabulary, m) for m in analysis.title_mentions)
-    chunk_rows, facet_rows, text_rows, stored = [], [], [], []
-    for ordinal, chunk in enumerate(analysis.chunks):
-        slot = first_slot + ordinal
-        pairs = sorted(
-            (concept, forms.number(concept, mention.form))
-            for mention in chunk.mentions
-            for concept in (_number(connection, vocabulary, mention),)
-        )
-        concepts = int32_blob([concept for concept, _ in pairs])
-        used = int32_blob([form for _, form in pairs])
-        chunk_rows.append(
-            (slot, number, ordinal, chunk.start, chunk.end, concepts, used, chunk.vector)
-        )
-        body = document.text[chunk.start : chunk.end]
-        text_rows.append((slot, spread(document.title), spread(body)))
-        facet_rows += [
-            (slot, f.kind.value, f.low, f.high, f.unit, f.start, f.end) for f in chunk.facets
-        ]
-        stored.append(StoredConcepts(slot, int32_array(concepts)))
-    connection.execute(
-        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        _document_row(document, analysis.lang, number, position, title, generation),
-    )
-    connection.execute("DELETE FROM tombstones WHERE id = ?", (document.id,))
-    connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", chunk_rows)
-    connection.executemany("INSERT INTO full_text (rowid, title, text) VALUES (?, ?, ?)", text_rows)
-    connection.executemany("INSERT INTO facets VALUES (?, ?, ?, ?, ?, ?, ?)", facet_rows)
-    return tuple(stored), int32_array(int32_blob(title))
-
-
-def _document_row(
-    document: Document,
-    lang: str,
-    number: int,
-    position: Position,
-    title: Sequence[int],
-    generation: int,
-) -> tuple[object, ...]:
-    return (
-        number,
-        document.id,
-        document.content_hash(),
-        document.version,
-        position.topic,
-        position.partition,
-        document.title,
-        document.text,
-        document.source,
-        document.url,
-        lang,
-        None if document.published_at is None else to_millis(document.published_at),
-        to_millis(document.observed_at),
-        to_millis(document.event_at),
-        orjson.dumps(dict(document.metadata), option=orjson.OPT_SORT_KEYS).decode(),
-        ",".join(sorted(document.derived)),
-        int32_blob(title),
-        generation,
-    )
-
-
-def _number(connection: sqlite3.Connection, vocabulary: Vocabulary, mention: Mention) -> int:
-    number = vocabulary.number(mention.key)
-    if number is None:
-        number = vocabulary.append(mention.key, mention.kind)
-        connection.execute(
-            "INSERT INTO concepts VALUES (?, ?, ?)", (number, mention.key, mention.kind.value)
-        )
-    return number

@@ -4,6 +4,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,13 @@ def chunk_id(document_id: DocumentId | str, content_hash: bytes, ordinal: int) -
 def int32_blob(values: Sequence[int] | Int32Array) -> bytes:
     """Little-endian int32 bytes."""
     return np.asarray(values, "<i4").tobytes()
+
+
+def int32_blobs(rows: Sequence[Sequence[int]]) -> list[bytes]:
+    """The same of many rows; one by one, rows of some thirty numbers take three times as long."""
+    whole = int32_blob(list(chain.from_iterable(rows)))
+    ends = accumulate((4 * len(row) for row in rows), initial=0)
+    return [whole[start:end] for start, end in pairwise(ends)]
 
 
 def int32_array(blob: bytes) -> Int32Array:
