@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx
 
 from deploy.configuration import load
+from deploy.process import serve_promptly
 from index.types import Position
 from stream.consumer import BatchReport
 from stream.errors import SourceError
@@ -128,6 +129,7 @@ class _Bench:
                 stop.set()
 
         with writing.ingestion(settings, Origin(), observe) as ingestion:
+            serve_promptly()  # as the command does
             ingestion.consumer.run(stop)
         (wall, cpu), (last_wall, last_cpu) = marks[0], marks[-1]
         # The first batch compiles and connects; the clocks run from its end.
