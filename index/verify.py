@@ -24,6 +24,7 @@ from index.counts.recount import counts_of
 from index.snapshot import Snapshot
 from index.store import documents as store_documents
 from index.store import generations, meta
+from index.store.communities import GROWN
 from index.store.connection import open_readonly, store_path, translated
 from index.store.generations import Generation
 from index.store.load import Names, whole_snapshot
@@ -170,6 +171,7 @@ def _communities(
     stored = connection.execute("SELECT count(*) FROM membership WHERE leaf >= 0").fetchone()[0]
     yield _equal("members", len(placed), stored)
     yield _ids(connection, generation)
+    yield _growth(connection)
 
 
 def _ids(connection: sqlite3.Connection, generation: Generation) -> Check:
@@ -184,6 +186,14 @@ def _ids(connection: sqlite3.Connection, generation: Generation) -> Check:
     ok = not twice and largest < following
     detail = f"each given once, the next is {following:,}"
     return Check("community ids", ok, detail if ok else f"given twice: {twice}; largest {largest}")
+
+
+def _growth(connection: sqlite3.Connection) -> Check:
+    """Whether lineage has told of every community that grew or declined by the factor."""
+    living = "SELECT count(*) FROM communities WHERE died IS NULL"
+    missing = connection.execute(f"{living} AND {GROWN}").fetchone()[0]
+    detail = f"{missing:,} have another size than was told" if missing else "all of it told"
+    return Check("community growth", not missing, detail)
 
 
 def _grouped(connection: sqlite3.Connection, counts: Counts, snapshot: Snapshot) -> Iterator[Check]:

@@ -74,9 +74,11 @@ class DocumentChange:
 
 @dataclass(frozen=True, slots=True)
 class LineageRow:
-    """One event: birth, death, split (``community`` came out of ``related``) or merge (into it).
+    """One event: birth, death, split (``community`` came out of ``related``), merge (into it)...
 
-    ``shared`` counts concepts in common; for a birth or a death those of the community.
+    Growth: at least twice as large as last told; decline: at most half as large.
+
+    ``shared`` counts concepts in common; for all but a split or a merge those of the community.
     """
 
     generation: int

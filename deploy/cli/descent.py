@@ -61,5 +61,9 @@ def _told(event: Mapping[str, Any]) -> str:
             return f"{community} ended; none of its {shared} concepts went on together"
         case "split":
             return f"{community} came out of {related}, with {shared} of its concepts"
+        case "growth":
+            return f"{community} grew to {shared} concepts"
+        case "decline":
+            return f"{community} declined to {shared} concepts"
         case _:
             return f"{community} went into {related}, with {shared} concepts"

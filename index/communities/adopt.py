@@ -18,6 +18,8 @@ class LineageKind(StrEnum):
     DEATH = "death"
     SPLIT = "split"
     MERGE = "merge"
+    GROWTH = "growth"
+    DECLINE = "decline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,9 @@ class LineageEvent:
 
     birth: ``community`` began with ``shared`` concepts. death: it ended, ``related`` is where
     most of its concepts went (0: nowhere). split: ``community`` came out of ``related``, which
-    lives on. merge: ``community`` went into ``related``. ``shared`` counts concepts in common.
+    lives on. merge: ``community`` went into ``related``. growth, decline: ``community`` has
+    ``shared`` concepts now, at least twice or at most half of what was last told of it; the store
+    notices these. ``shared`` else counts concepts in common.
     """
 
     kind: LineageKind

@@ -8,11 +8,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from index.communities.adopt import Adoption, changed_communities
+from index.communities.adopt import Adoption, LineageKind, changed_communities
 from index.communities.following import HierarchyChange, following
 from index.communities.hierarchy import Hierarchy
 from index.store import lineage
 from index.types import Int64Array
+
+GROWN = "(size >= 2 * told OR 2 * size <= told)"
+"""A community whose size is worth telling again. Measured on Reuters, 100 stories in and 100 out of
+8,000 a batch: 23 rows a batch beside 98 of births, deaths, splits and merges; 53 with 1.5 for 2."""
 
 
 def write(
@@ -29,6 +33,7 @@ def write(
     for adoption in adoptions:
         changed |= _write_step(connection, before, adoption, generation)
         before = adoption.hierarchy
+    _tell_growth(connection, generation)
     lineage.prune(connection, generation)
     return changed
 
@@ -60,6 +65,29 @@ def _write_step(
         ],
     )
     return bool(adoption.deaths or len(rows) or concepts)
+
+
+def _tell_growth(connection: sqlite3.Connection, generation: int) -> None:
+    """Record who has grown or declined by a factor since that was last recorded, or since birth.
+
+    Looks at the rows that the generation changed alone. A row stands for as many concepts that came
+    as there were, or for half of them that went, so that rows follow moves however sizes sway.
+    """
+    changed = "changed = :generation AND died IS NULL"
+    values = {
+        "generation": generation,
+        "growth": LineageKind.GROWTH.value,
+        "decline": LineageKind.DECLINE.value,
+    }
+    connection.execute(
+        f"UPDATE communities SET told = size WHERE {changed} AND born = :generation", values
+    )
+    connection.execute(
+        "INSERT INTO lineage SELECT :generation, iif(size > told, :growth, :decline), id, 0, size"
+        f" FROM communities WHERE {changed} AND {GROWN} ORDER BY id",
+        values,
+    )
+    connection.execute(f"UPDATE communities SET told = size WHERE {changed} AND {GROWN}", values)
 
 
 def _rows(hierarchy: Hierarchy, ids: Int64Array) -> Int64Array:

@@ -10,7 +10,7 @@ from pathlib import Path
 from index.errors import SchemaTooNewError, StoreError
 from index.store.migrate import Told, migrate
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 STORE_NAME = "index.db"
 CURRENT_NAME = "current"
 """Names the store file in force once a reindex has switched to another one."""

@@ -23,13 +23,17 @@ _STEPS = {
         CREATE INDEX tombstones_deleted ON tombstones (deleted_at);
         CREATE INDEX documents_event ON documents (event_at);
     """,
+    3: """
+        ALTER TABLE communities ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
+        UPDATE communities SET told = size;
+    """,
 }
 """What leads from a schema to the next one."""
 
 _ROOM = 1.2
 """Free space that a change asks for, in sizes of the store: the copy, and what the steps write.
 
-They write indexes; those of both steps are a fiftieth of a store of Reuters.
+They write indexes and the rows of communities: a fiftieth of a store of Reuters.
 """
 
 Told = Callable[["MigrationReport"], None]

@@ -1,4 +1,4 @@
--- The index store, schema 3. Edges are not stored: they follow from chunks.concepts.
+-- The index store, schema 4. Edges are not stored: they follow from chunks.concepts.
 -- Numbers (documents, chunks, concepts, communities) are given once and never reused; the next
 -- free ones stand in the newest generation.
 
@@ -144,7 +144,8 @@ CREATE TABLE communities (
     size INTEGER NOT NULL,
     born INTEGER NOT NULL,             -- generation
     died INTEGER,                      -- generation, or NULL while it lives
-    changed INTEGER NOT NULL DEFAULT 0 -- generation that last changed the row
+    changed INTEGER NOT NULL DEFAULT 0, -- generation that last changed the row
+    told INTEGER NOT NULL DEFAULT 0    -- size when it began, then what lineage last told of it
 );
 CREATE INDEX communities_changed ON communities (changed);
 

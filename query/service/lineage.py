@@ -20,10 +20,13 @@ class LineageEventModel(Model):
     """One event in a line of descent."""
 
     generation: int
-    kind: str = Field(description="birth, death, split or merge")
+    kind: str = Field(
+        description="birth, death, split, merge, growth (at least twice as large as last told) or"
+        " decline (at most half as large)"
+    )
     community: int
     related: int = Field(description="Split: what it came out of. Merge: what it went into. Else 0")
-    shared: int = Field(description="Concepts in common; of a birth or a death, those of it")
+    shared: int = Field(description="Split, merge: concepts in common. Else concepts in it then")
 
 
 class LineageModel(Model):

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from deploy.cli import show
+from deploy.cli.descent import show_lineage
 
 CITATION = {
     "document_id": "d1",
@@ -162,3 +163,22 @@ def test_a_follower_tells_how_far_it_is_behind() -> None:
         "http://writer:8321 cannot be read"
     )
     assert show._follows(None) == []
+
+
+def test_a_line_of_descent_tells_every_kind_of_event():
+    kinds = ("decline", "growth", "merge", "split", "death", "birth")
+    event = {"generation": 9, "community": 4, "related": 7, "shared": 3}
+    events = [event | {"kind": kind} for kind in kinds]
+    body = {"id": 4, "level": 0, "size": 3, "born": 2, "died": None, "more": False}
+    out = io.StringIO()
+    console = Console(file=out, width=100)
+    show_lineage(console, body | {"came_from": [7], "became": [], "events": events})
+    told = [line.split("  ")[-1] for line in out.getvalue().splitlines() if line.startswith("  ")]
+    assert told == [
+        "4 declined to 3 concepts",
+        "4 grew to 3 concepts",
+        "4 went into 7, with 3 concepts",
+        "4 came out of 7, with 3 of its concepts",
+        "4 ended; none of its 3 concepts went on together",
+        "4 was born with 3 concepts",
+    ]

@@ -2,7 +2,7 @@
 
 import gzip
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from index import batch as batches
+from index.communities.adopt import Adoption
 from index.communities.dynamic import DynamicCommunities, DynamicSettings
 from index.communities.fullrun import GroupingSettings, full_run
+from index.communities.hierarchy import Hierarchy
+from index.communities.leaves import Leaves
 from index.communities.pruning import CountArrays, PruningSettings
 from index.counts.delta import chunk_delta
 from index.errors import NegativeCountError, StoreError
 from index.store import communities, generations, lineage, meta
-from index.store.connection import STORE_NAME, open_readonly
+from index.store.connection import STORE_NAME, open_readonly, open_writable
 from index.store.follower import Follower
 from index.verify import verify
 from index.writer import Writer
@@ -48,6 +51,7 @@ STORIES = [
     "crew storm tide\ncrew storm tide wind",
     "storm tide wind\ncrew wind storm",
 ]
+NOTHING = np.zeros(0, np.int32), np.zeros(0, np.int64)
 GALE = "oil gale port\noil gale crane\noil gale ship"
 
 
@@ -94,6 +98,7 @@ def _boom(*_, **__):
 def test_counts_and_communities_hold_through_runs_restarts_and_failures(events, tmp_path_factory):
     directory = tmp_path_factory.mktemp("store")
     writer, feed, alive = opened(directory), Feed(), {}
+    told, grown = {}, []
     follower = Follower.open(directory)
     try:
         for event in events:
@@ -109,10 +114,34 @@ def test_counts_and_communities_hold_through_runs_restarts_and_failures(events, 
             assert counted(writer) == naive(alive)
             follower.refresh()
             same_snapshot(writer.latest(), follower.latest())
+            grown += naive_growth(told, writer.latest())
+            assert growth_in(directory) == grown
             verified(directory)
     finally:
         follower.close()
         writer.close()
+
+
+def growth_in(directory):
+    """All that the lineage of a store tells of sizes."""
+    with closing(open_readonly(directory / STORE_NAME)) as store:
+        return store.execute(
+            "SELECT generation, kind, community, shared FROM lineage"
+            " WHERE kind IN ('growth', 'decline') ORDER BY generation, community"
+        ).fetchall()
+
+
+def naive_growth(told, snapshot):
+    """What a generation adds, from the members of every community; ``told``: sizes told so far."""
+    events = []
+    for community in snapshot.hierarchy.ids.tolist():
+        size = len(snapshot.hierarchy.members(community))
+        before = told.setdefault(community, size)
+        if size >= 2 * before or size <= before / 2:
+            told[community] = size
+            kind = "growth" if size > before else "decline"
+            events.append((snapshot.generation, kind, community, size))
+    return events
 
 
 def _arrivals(steps, feed, alive):
@@ -294,6 +323,41 @@ def test_what_became_of_a_community_and_where_it_came_from_can_be_asked(tmp_path
     assert [e.kind for e in gone.events] == ["death", "birth"]
     assert gone.became == ()
     writer.close()
+
+
+def test_growth_is_told_when_a_size_has_doubled_and_decline_when_it_has_halved(tmp_path):
+    """Since it was last told, not since the batch before; two steps of a generation are one."""
+    store = open_writable(tmp_path / STORE_NAME)
+    before = Hierarchy.empty(9)
+    sizes = [(4,), (5,), (3,), (7,), (8,), (4, 8), (8, 4), (4,), (3,), (2,)]
+    for generation, steps in enumerate(sizes, 1):
+        adoptions = [Adoption(one_of(size), NOTHING, (), (), 2) for size in steps]
+        communities.write(store, before, adoptions, generation)
+        before = adoptions[-1].hierarchy
+    told = lineage.read(store, 1, 10)
+    store.close()
+    assert [(e.generation, e.kind, e.shared) for e in told.events[::-1]] == [
+        (5, "growth", 8),
+        (7, "decline", 4),
+        (10, "decline", 2),
+    ]
+
+
+def one_of(size):
+    """A hierarchy of one community."""
+    leaf = np.where(np.arange(9) < size, 1, Hierarchy.NONE)
+    columns = np.array([1]), np.array([0], np.int16), np.array([0]), np.array([size], np.int32)
+    return Hierarchy(1, *columns, Leaves(leaf))
+
+
+def test_a_growth_that_was_not_told_is_found(tmp_path):
+    writer, _ = started(tmp_path)
+    writer.close()
+    store = sqlite3.connect(tmp_path / STORE_NAME)
+    store.execute("UPDATE communities SET told = 1 WHERE id = 1")
+    store.commit()
+    store.close()
+    assert [c.name for c in verify(tmp_path).checks if not c.ok] == ["community growth"]
 
 
 def test_lines_of_descent_are_followed_through_splits_and_merges(tmp_path):

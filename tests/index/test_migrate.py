@@ -80,6 +80,14 @@ def test_one_copy_is_kept_the_newest(tmp_path):
     assert names(tmp_path) == [STORE_NAME, "schema-2.db"]
 
 
+def test_communities_of_schema_3_grow_from_the_size_that_they_have(tmp_path):
+    writer = open_writer(old_store(tmp_path, schema=3).parent)
+    with writer.pin() as view:
+        assert [event.kind for event in view.lineage(1, 9).events] == ["birth"]
+    writer.close()
+    assert verify(tmp_path).ok
+
+
 @pytest.mark.parametrize(
     ("at", "copied"),
     [("PRAGMA journal_mode = DELETE", False), ("BEGIN", True), ("PRAGMA user_version = ", True)],
