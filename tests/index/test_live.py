@@ -155,7 +155,7 @@ def _arrivals(steps, feed, alive):
 
 
 STEPS = {
-    "documents": (batches.documents, "insert"),
+    "documents": (batches, "insert"),
     "withdrawal": (batches.documents, "withdraw"),
     "changes": (batches, "record_changes"),
     "dead letters": (batches.dead_letters, "insert"),
