@@ -13,6 +13,7 @@ outside the window is late: it is not indexed, and what it replaces is withdrawn
 (``docs/decisions/0009-expiry.md``).
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -99,6 +100,7 @@ def decide(
     """
     window = window or Window()
     state = dict(known)
+    arriving = Counter(filter(None, map(document_id, arrivals)))
     admitted: list[Admitted] = []
     final: dict[str, Admitted] = {}
     for arrival in arrivals:
@@ -109,8 +111,9 @@ def decide(
         key = document_id(arrival)
         if key is None or one.outcome not in _APPLIED:
             continue
-        state[key] = _after(one, state.get(key))
-        final.pop(key, None)
+        if arriving[key] > 1:  # else nobody asks what is known of it now
+            state[key] = _after(one, state.get(key))
+            final.pop(key, None)
         final[key] = one
     return Plan(tuple(admitted), final, known)
 

@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
+from index.admission import Plan
 from index.report import GenerationReport
 from index.types import Analysis, Arrival, Document, Record, Rejected
 from index.writer import Writer
@@ -74,10 +75,14 @@ class ConsumerStatus:
 
 @dataclass(slots=True)
 class _Pending:
+    """A batch that was read. ``plan``: what is done with it if it follows ``generation``."""
+
     arrivals: list[Arrival]
     bytes: int
     read_at: float
     oldest: float
+    plan: Plan
+    generation: int
     future: "Future[list[Analysis | Rejected]]"
     documents: list[Document]
 
@@ -217,9 +222,11 @@ class Consumer:
         if not arrivals:
             return None
         oldest = min(first, *(arrival.record.timestamp / 1000 for arrival in arrivals))
-        documents = self._documents(arrivals)
+        plan, generation = self._writer.plan(arrivals), self._writer.generation.head.generation
+        # What to analyse, as far as can be told before the batches ahead are committed.
+        documents = without_analysis(plan)
         future = self._pool.submit(documents)
-        return _Pending(arrivals, size, first, oldest, future, documents)
+        return _Pending(arrivals, size, first, oldest, plan, generation, future, documents)
 
     def _arrivals(self, most: int, timeout: float) -> list[Arrival]:
         limits, envelope = self._settings.limits, self._settings.envelope
@@ -252,10 +259,6 @@ class Consumer:
         elif self._stalled_since is None:
             self._stalled_since = self._monotonic()
 
-    def _documents(self, arrivals: Sequence[Arrival]) -> list[Document]:
-        """What to analyse, as far as can be told before the batches ahead are committed."""
-        return without_analysis(self._writer.plan(arrivals))
-
     def _commit(self, batch: _Pending) -> None:
         self._enter(Phase.ANALYZE)
         started = self._clock()
@@ -264,7 +267,7 @@ class Consumer:
             (document.id, document.content_hash()): analysis
             for document, analysis in zip(batch.documents, done, strict=True)
         }
-        plan = self._writer.plan(batch.arrivals)
+        plan = self._planned(batch)
         unread = without_analysis(plan)
         keyed = {document.id: (document.id, document.content_hash()) for document in unread}
         # Between reading ahead and now another batch may have changed what is new.
@@ -293,6 +296,12 @@ class Consumer:
                 lag=sum(self._lag.values()),
             )
         )
+
+    def _planned(self, batch: _Pending) -> Plan:
+        """What is done with a batch now; decided anew where something was committed since."""
+        if batch.generation == self._writer.generation.head.generation:
+            return batch.plan
+        return self._writer.plan(batch.arrivals)
 
     def _step(self, *, idle: bool) -> None:
         if idle:

@@ -54,7 +54,8 @@ def _write_step(
     )
     concepts, leaves = (part.tolist() for part in adoption.moved)
     connection.executemany(
-        "INSERT OR REPLACE INTO membership VALUES (?, ?, ?)",
+        "INSERT INTO membership VALUES (?, ?, ?) ON CONFLICT (concept)"
+        " DO UPDATE SET leaf = excluded.leaf, changed = excluded.changed",
         [(concept, leaf, generation) for concept, leaf in zip(concepts, leaves, strict=True)],
     )
     connection.executemany(
