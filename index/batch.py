@@ -5,7 +5,7 @@ the writer cuts back when the transaction fails.
 """
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,10 +17,10 @@ from index.store import dead_letters, documents
 from index.store.changes import record_changes, record_expiry
 from index.store.documents import Withdrawn
 from index.store.forms import FormCounts
-from index.store.insertion import Inserted, Insertion, insert
+from index.store.insertion import Insertion, Named, insert, name, write_concepts
 from index.store.load import Names, SegmentBuilder
 from index.store.rows import NextNumbers, int32_array
-from index.types import Analysis, Delta, Int32Array, Millis, Rejected, Upsert
+from index.types import Analysis, Delta, Document, Int32Array, Millis, Position, Rejected, Upsert
 from index.vocabulary import Vocabulary
 
 _TOLD = 5  # documents that an error names
@@ -30,7 +30,7 @@ _TOLD = 5  # documents that an error names
 class Batch:
     """What a transaction gathers on its way; owned by it.
 
-    ``failed``: documents whose analysis was rejected. ``inserted``: those that were written.
+    ``failed``: documents whose analysis was rejected. ``inserted``: what the written ones name.
     ``retracted``: slots. ``expired``: those of ``withdrawn`` that the window took.
     """
 
@@ -42,7 +42,7 @@ class Batch:
     retracted: list[int] = field(default_factory=list)
     failed: dict[str, Rejected] = field(default_factory=dict)
     withdrawn: dict[str, Withdrawn] = field(default_factory=dict)
-    inserted: dict[str, Inserted] = field(default_factory=dict)
+    inserted: dict[str, Named] = field(default_factory=dict)
     expired: list[str] = field(default_factory=list)
 
     @classmethod
@@ -70,8 +70,15 @@ class Batch:
             error.concepts,
         )
 
-    def written(self, one: Insertion, names: Inserted) -> None:
-        """Take a document in that was written."""
+    def numbered(self, document: Document, analysis: Analysis, position: Position) -> Insertion:
+        """A document under the next free numbers."""
+        one = Insertion(document, analysis, position, self.next_document, self.next_chunk)
+        self.next_document += 1
+        self.next_chunk += len(analysis.chunks)
+        return one
+
+    def bring(self, one: Insertion, names: Named) -> None:
+        """Take in a document that is written."""
         document, analysis = one.document, one.analysis
         self.builder.document(
             one.number,
@@ -98,21 +105,27 @@ class Batch:
 
 
 class DocumentWriting:
-    """Writes one batch's documents through one connection, in one transaction."""
+    """Writes one batch's documents through one connection, in one transaction.
+
+    After ``begin`` and ``expire`` the batch tells how the counts change; ``write`` needs nothing of
+    that, and nothing that it writes is asked for.
+    """
 
     def __init__(
         self, connection: sqlite3.Connection, names: Names, generation: int, now: Millis
     ) -> None:
         self._connection = connection
-        self._names = names
+        self._vocabulary = names.vocabulary
+        self._first_new = len(names.vocabulary)
         self._generation = generation
         self._now = now
         self._forms = FormCounts(connection)
+        self._insertions: list[Insertion] = []
+        self._named: list[Named] = []
 
-    def write(self, plan: Plan, analyses: Mapping[str, Analysis | Rejected], batch: Batch) -> None:
-        """Apply a plan: documents in and out, tombstones, changes and dead letters."""
+    def begin(self, plan: Plan, analyses: Mapping[str, Analysis | Rejected], batch: Batch) -> None:
+        """Take out what a plan replaces or withdraws, and give what it brings its numbers."""
         buried: list[tuple[Admitted, Known | None]] = []
-        wanted: list[tuple[Admitted, Analysis]] = []
         for key, admitted in plan.final.items():
             content = admitted.arrival.content
             before = plan.known.get(key)
@@ -123,61 +136,52 @@ class DocumentWriting:
                 continue
             if before is not None and before.number is not None:
                 self._withdraw(key, batch)
-            if analysis is not None:
-                wanted.append((admitted, analysis))
-            else:
+            if analysis is None or not isinstance(content, Upsert):
                 buried.append((admitted, before))
+            else:
+                position = admitted.arrival.record.position
+                self._insertions.append(batch.numbered(content.document, analysis, position))
         documents.bury(self._connection, buried, self._now)
-        self._insert(wanted, plan.known, batch)
-        self._forms.flush()
-        record_changes(
-            self._connection,
-            plan,
-            batch.failed,
-            batch.withdrawn,
-            batch.inserted,
-            self._generation,
-        )
-        refused = [(a.arrival.record, a.rejected) for a in plan.admitted if a.rejected is not None]
-        refused += [(plan.final[key].arrival.record, why) for key, why in batch.failed.items()]
-        dead_letters.insert(self._connection, refused, self._now)
+        self._named = name(self._insertions, self._vocabulary)
+        for one, names in zip(self._insertions, self._named, strict=True):
+            batch.bring(one, names)
 
-    def expire(self, horizon: Millis, most: int, observed: Millis, batch: Batch) -> None:
-        """Take out the oldest documents before the horizon, ``most`` at most, after ``write``."""
+    def expire(self, horizon: Millis, most: int, batch: Batch) -> None:
+        """Take out the oldest documents before the horizon, ``most`` at most, after ``begin``."""
         batch.expired = documents.bury_due(
             self._connection, horizon, self._generation, most, self._now
         )
         for key in batch.expired:
             self._withdraw(key, batch)
+
+    def write(self, plan: Plan, batch: Batch, newest: Millis) -> None:
+        """Write what was brought, the changes, and what was refused.
+
+        ``newest``: when the newest record was observed; what expired did so then.
+        """
+        connection = self._connection
+        brought = [one.document.id for one in self._insertions]
+        documents.unbury(connection, filter(plan.known.__contains__, brought))
+        write_concepts(connection, self._vocabulary, self._first_new)
+        insert(
+            connection,
+            self._insertions,
+            self._named,
+            self._generation,
+            self._forms,
+            self._first_new,
+        )
         self._forms.flush()
-        gone = [batch.withdrawn[key] for key in batch.expired]
-        record_expiry(self._connection, gone, observed, self._generation)
+        changed = batch.failed, batch.withdrawn, batch.inserted
+        record_changes(connection, plan, *changed, self._generation)
+        expired = [batch.withdrawn[key] for key in batch.expired]
+        record_expiry(connection, expired, newest, self._generation)
+        refused = [(a.arrival.record, a.rejected) for a in plan.admitted if a.rejected is not None]
+        refused += [(plan.final[key].arrival.record, why) for key, why in batch.failed.items()]
+        dead_letters.insert(connection, refused, self._now)
 
     def _withdraw(self, key: str, batch: Batch) -> None:
         gone = documents.withdraw(self._connection, key, self._forms)
         batch.withdrawn[key] = gone
         batch.removed += [chunk.concepts for chunk in gone.chunks]
         batch.retracted += [chunk.slot for chunk in gone.chunks]
-
-    def _insert(
-        self,
-        wanted: Sequence[tuple[Admitted, Analysis]],
-        known: Mapping[str, Known],
-        batch: Batch,
-    ) -> None:
-        insertions = []
-        for admitted, analysis in wanted:
-            content = admitted.arrival.content
-            assert isinstance(content, Upsert)  # noqa: S101  the caller has looked
-            position = admitted.arrival.record.position
-            numbers = batch.next_document, batch.next_chunk
-            insertions.append(Insertion(content.document, analysis, position, *numbers))
-            batch.next_document += 1
-            batch.next_chunk += len(analysis.chunks)
-        ids = [one.document.id for one in insertions]
-        documents.unbury(self._connection, filter(known.__contains__, ids))
-        inserted = insert(
-            self._connection, insertions, self._generation, self._names.vocabulary, self._forms
-        )
-        for one, names in zip(insertions, inserted, strict=True):
-            batch.written(one, names)

@@ -1,13 +1,14 @@
 """The single writer: plans a batch, commits it as one generation, publishes its snapshot.
 
 One thread owns a ``Writer``; only ``pin`` and ``latest`` may be called from others. A commit is
-one SQLite transaction. The counts in memory are changed just before it ends and put back when it
-fails, so that memory and store never disagree.
+one SQLite transaction. The counts in memory are changed beside it, by a thread that ends before it
+does, and read anew when it fails, so that memory and store never disagree.
 """
 
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -195,15 +196,17 @@ class Writer:
         try:
             with self._writing() as number:
                 writing = DocumentWriting(self._connection, self._names, number, self._now())
-                writing.write(plan, analyses, batch)
+                writing.begin(plan, analyses, batch)
                 window = heads.window_after(self._window, plan)
                 if window.horizon is not None:
                     most = max(most, EXPIRED_PER_RECORD * len(plan.admitted))
-                    newest = heads.newest_arrival(self._generation.head, plan)
-                    writing.expire(window.horizon, most, newest, batch)
-                delta = batch.delta()
-                before = self._live.hierarchy
-                applied = self._live.apply(delta)
+                    writing.expire(window.horizon, most, batch)
+                delta, before = batch.delta(), self._live.hierarchy
+                with ThreadPoolExecutor(1, "counts") as beside:
+                    # Kernels and statements leave the interpreter to each other.
+                    applying = beside.submit(self._live.apply, delta)
+                    writing.write(plan, batch, heads.newest_arrival(self._generation.head, plan))
+                applied = applying.result()
                 regrouped = communities.write(self._connection, before, applied.adoptions, number)
                 generation = self._write_batch(plan, batch, delta, window, regrouped=regrouped)
                 if number % TIDIED_EVERY == 0:

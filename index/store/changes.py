@@ -7,7 +7,7 @@ from index.admission import DocumentOutcome, Plan, document_id, observed_at
 from index.store import meta
 from index.store.documents import Withdrawn
 from index.store.generations import TIDIED_EVERY
-from index.store.insertion import Inserted
+from index.store.insertion import Named
 from index.store.rows import int32_blob
 from index.types import Millis, Rejected, Upsert, to_millis
 from index.view import ChangeKind
@@ -32,7 +32,7 @@ def record_changes(
     plan: Plan,
     failed: Mapping[str, Rejected],
     withdrawn: Mapping[str, Withdrawn],
-    inserted: Mapping[str, Inserted],
+    inserted: Mapping[str, Named],
     generation: int,
 ) -> None:
     """Write a row for every arrival that was applied.

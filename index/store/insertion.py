@@ -7,7 +7,7 @@ what it has gathered until then. So that table comes last, in one go.
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -32,10 +32,11 @@ class Insertion:
 
 
 @dataclass(frozen=True, slots=True)
-class Inserted:
-    """A document that was written: its times, and the concepts that it names as int32 bytes.
+class Named:
+    """What a document names, as int32 bytes of concept numbers, sorted and distinct.
 
-    Those of its ``title``, of each of its ``chunks``, and of all chunks; sorted and distinct.
+    In its ``title``, in each of its ``chunks``, and ``concepts`` in all chunks. ``forms``: the
+    concepts of each chunk again, with how they are written there. Beside it the document's times.
     """
 
     event_at: Millis
@@ -43,77 +44,77 @@ class Inserted:
     title: bytes
     chunks: list[bytes]
     concepts: bytes
+    forms: list[list[Form]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """What a document names by number: in its title, and in each chunk in what form."""
+def name(insertions: Sequence[Insertion], vocabulary: Vocabulary) -> list[Named]:
+    """Give the concepts of documents their numbers; new ones are added to the vocabulary."""
+    number = vocabulary.take_in
+    titles, forms = [], []
+    for one in insertions:
+        titles.append(sorted([number(mention) for mention in one.analysis.title_mentions]))
+        forms.append(
+            [
+                sorted([(number(mention), mention.form) for mention in chunk.mentions])
+                for chunk in one.analysis.chunks
+            ]
+        )
+    chunks = iter(int32_blobs([[c for c, _ in pairs] for chunks in forms for pairs in chunks]))
+    unions = [sorted({c for pairs in chunks for c, _ in pairs}) for chunks in forms]
+    return [
+        Named(
+            event_at=to_millis(one.document.event_at),
+            observed_at=to_millis(one.document.observed_at),
+            title=title,
+            chunks=[next(chunks) for _ in used],
+            concepts=union,
+            forms=used,
+        )
+        for one, title, union, used in zip(
+            insertions, int32_blobs(titles), int32_blobs(unions), forms, strict=True
+        )
+    ]
 
-    title: list[int]
-    chunks: list[list[Form]]
+
+def write_concepts(connection: sqlite3.Connection, vocabulary: Vocabulary, first: int) -> None:
+    """Write the concepts of a vocabulary from a number on."""
+    connection.executemany(
+        "INSERT INTO concepts VALUES (?, ?, ?)",
+        [
+            (number, vocabulary.key(number), vocabulary.kind(number).value)
+            for number in range(first, len(vocabulary))
+        ],
+    )
 
 
 def insert(
     connection: sqlite3.Connection,
     insertions: Sequence[Insertion],
+    named: Sequence[Named],
     generation: int,
-    vocabulary: Vocabulary,
     forms: FormCounts,
-) -> list[Inserted]:
-    """Write documents with their chunks, new concepts and forms; their ids must not be alive."""
-    first_new = len(vocabulary)
-    named = [_named(one.analysis, vocabulary) for one in insertions]
-    connection.executemany(
-        "INSERT INTO concepts VALUES (?, ?, ?)",
-        [
-            (number, vocabulary.key(number), vocabulary.kind(number).value)
-            for number in range(first_new, len(vocabulary))
-        ],
-    )
-    chunks = [pairs for one in named for pairs in one.chunks]
-    numbers = forms.use(Counter(chain.from_iterable(chunks)), first_new)
-    used = int32_blobs([[numbers[pair] for pair in pairs] for pairs in chunks])
-    inserted = list(_inserted(insertions, named))
-    _write(connection, insertions, inserted, used, generation)
-    return inserted
+    first_new: int,
+) -> None:
+    """Write documents with their chunks; their ids must not be alive.
 
-
-def _named(analysis: Analysis, vocabulary: Vocabulary) -> _Named:
-    number = vocabulary.take_in
-    title = sorted([number(mention) for mention in analysis.title_mentions])
-    chunks = [
-        sorted([(number(mention), mention.form) for mention in chunk.mentions])
-        for chunk in analysis.chunks
-    ]
-    return _Named(title, chunks)
-
-
-def _inserted(insertions: Sequence[Insertion], named: Sequence[_Named]) -> Iterator[Inserted]:
-    rows = [[concept for concept, _ in pairs] for one in named for pairs in one.chunks]
-    of_chunks = iter(int32_blobs(rows))
-    titles = int32_blobs([one.title for one in named])
-    unions = [sorted({concept for pairs in one.chunks for concept, _ in pairs}) for one in named]
-    for insertion, title, union in zip(insertions, titles, int32_blobs(unions), strict=True):
-        document = insertion.document
-        yield Inserted(
-            event_at=to_millis(document.event_at),
-            observed_at=to_millis(document.observed_at),
-            title=title,
-            chunks=[next(of_chunks) for _ in insertion.analysis.chunks],
-            concepts=union,
-        )
+    ``named``: what ``name`` gave for them, new concepts from ``first_new`` on.
+    """
+    uses = Counter(chain.from_iterable(chain.from_iterable(one.forms for one in named)))
+    numbers = forms.use(uses, first_new)
+    used = int32_blobs([[numbers[form] for form in row] for one in named for row in one.forms])
+    _write(connection, insertions, named, used, generation)
 
 
 def _write(
     connection: sqlite3.Connection,
     insertions: Sequence[Insertion],
-    inserted: Sequence[Inserted],
+    named: Sequence[Named],
     forms: Sequence[bytes],
     generation: int,
 ) -> None:
     document_rows, chunk_rows, facet_rows, text_rows = [], [], [], []
     form = iter(forms)
-    for one, names in zip(insertions, inserted, strict=True):
+    for one, names in zip(insertions, named, strict=True):
         document = one.document
         document_rows.append(_document_row(one, names, generation))
         title, slot = spread(document.title), one.first_slot
@@ -134,7 +135,7 @@ def _write(
     connection.executemany("INSERT INTO full_text (rowid, title, text) VALUES (?, ?, ?)", text_rows)
 
 
-def _document_row(one: Insertion, names: Inserted, generation: int) -> tuple[object, ...]:
+def _document_row(one: Insertion, names: Named, generation: int) -> tuple[object, ...]:
     document = one.document
     return (
         one.number,
