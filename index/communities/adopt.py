@@ -115,16 +115,13 @@ def _named(
     named = np.zeros(count, np.int64)
     sizes = np.bincount(labels[labels >= 0], minlength=count)
     both = (labels >= 0) & (old != Hierarchy.NONE)
-    pairs, shared = np.unique(
-        np.stack([old[both], labels[both].astype(np.int64)]), axis=1, return_counts=True
-    )
+    of_old, of_label, shared = _overlaps(old[both], labels[both])
     events: list[LineageEvent] = []
     heir: dict[int, int] = {}
     origin: dict[int, tuple[int, int]] = {}
-    order = np.lexsort((pairs[1], pairs[0], -shared))
-    for before, label, common in zip(
-        pairs[0][order].tolist(), pairs[1][order].tolist(), shared[order].tolist(), strict=True
-    ):
+    order = np.lexsort((of_label, of_old, -shared))
+    columns = (column[order].tolist() for column in (of_old, of_label, shared))
+    for before, label, common in zip(*columns, strict=True):
         first_of_label = label not in origin
         origin.setdefault(label, (before, common))
         if first_of_label and before not in heir:
@@ -173,15 +170,30 @@ def _assembled(
 
 def _endings(old: Hierarchy, new: Hierarchy, deaths: Int64Array) -> list[LineageEvent]:
     """For every community that ended: where most of its concepts went, at its own level."""
+    into: dict[int, tuple[int, int]] = {}
+    for depth in range(old.depth):
+        before, now = old.at_level(depth), new.at_level(depth)
+        ended = np.isin(before, deaths) & (now != Hierarchy.NONE)
+        of_old, of_new, shared = _overlaps(before[ended], now[ended])
+        order = np.lexsort((of_new, -shared))
+        columns = (column[order].tolist() for column in (of_old, of_new, shared))
+        for community, heir, common in zip(*columns, strict=True):
+            into.setdefault(community, (heir, common))
     events: list[LineageEvent] = []
     for community in deaths.tolist():
-        members = old.members(community)
-        now = new.at_level(old.level_of(community))[members]
-        now = now[now != Hierarchy.NONE]
-        if not len(now):
-            events.append(LineageEvent(LineageKind.DEATH, community, 0, len(members)))
-            continue
-        ids, counts = np.unique(now, return_counts=True)
-        into, common = int(ids[counts.argmax()]), int(counts.max())
-        events.append(LineageEvent(LineageKind.MERGE, community, into, common))
+        if community in into:
+            events.append(LineageEvent(LineageKind.MERGE, community, *into[community]))
+        else:
+            size = old.size_of(community)
+            events.append(LineageEvent(LineageKind.DEATH, community, 0, size))
     return events
+
+
+def _overlaps(
+    before: Int64Array, now: Int64Array | Int32Array
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Distinct pairs of where each concept was and is (neither negative), and how many did so."""
+    old, place = np.unique(before, return_inverse=True)
+    width = int(now.max(initial=0)) + 1
+    pairs, shared = np.unique(place * width + now, return_counts=True)
+    return old[pairs // width], pairs % width, shared

@@ -55,9 +55,12 @@ def name(moves: Moves, next_id: int) -> Names:
         kind = LineageKind.SPLIT if before in heir else LineageKind.BIRTH
         shared = common if before in heir else int(moves.size[at])
         events.append(LineageEvent(kind, int(named[at]), before if before in heir else 0, shared))
+    largest: dict[int, tuple[int, int]] = {}
+    for common, before, at in overlaps:
+        largest.setdefault(before, (at, common))
     deaths = sorted(set(moves.ids[moves.ids > 0].tolist()) - set(heir))
     for community in deaths:
-        into = next(((at, n) for n, before, at in overlaps if before == community), None)
+        into = largest.get(community)
         if into is None:
             size = int(moves.held[moves.ids == community][0])
             events.append(LineageEvent(LineageKind.DEATH, community, 0, size))
