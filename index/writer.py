@@ -23,10 +23,9 @@ from index.checkpoint import LEAST_EDGES, Checkpoint
 from index.checkpoint import Told as CheckpointTold
 from index.checksums import Sums
 from index.communities.dynamic import DynamicSettings
-from index.communities.epoch import Epoch
+from index.communities.fullrun import FullRun
 from index.communities.hierarchy import Hierarchy
 from index.communities.live import LiveCommunities
-from index.communities.partition import Partition
 from index.communities.pruning import PruningSettings
 from index.counts.graph import Counts
 from index.counts.recount import counts_of
@@ -238,8 +237,7 @@ class Writer:
 
     def adopt(
         self,
-        found: Partition,
-        epoch: Epoch,
+        found: FullRun,
         grouped: Sums,
         pruning: PruningSettings,
     ) -> GenerationReport:
@@ -252,12 +250,12 @@ class Writer:
         self._recover()
         with self._writing() as number:
             before = self._live.hierarchy
-            applied = self._live.take_over(found, epoch)
+            applied = self._live.take_over(found)
             communities.write(self._connection, before, applied.adoptions, number)
             meta.write_grouped(self._connection, grouped, pruning)
-            meta.write_community_epoch(self._connection, epoch)
+            meta.write_community_epoch(self._connection, found.epoch)
             head = self._next_head()
-            modularity = heads.modularity_now(found.modularity, self._live.quality)
+            modularity = heads.modularity_now(found.partition.modularity, self._live.quality)
             head = replace(head, totals=replace(head.totals, modularity=modularity))
             generation = self._insert(head, regrouped=True)
         self._publish(generation, None, None, regrouped=True)

@@ -146,6 +146,10 @@ class DynamicCommunities:
         Raises ``NegativeCountError`` and changes nothing where the counts refuse the delta.
         """
         self._counts.apply(delta)
+        return self.follow(delta)
+
+    def follow(self, delta: Delta) -> tuple[Adoption, Work]:
+        """Bring the hierarchy up to a delta that the counts have taken already."""
         self._grow()
         self._start()
         if np.abs(delta.dw).sum() >= _UPHEAVAL * self._counts.W:

@@ -1,5 +1,6 @@
 """From the slots of the dynamic hierarchy to its frozen form, with lasting ids."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +11,7 @@ from index.communities.kernels import edges
 from index.communities.kernels.state import (
     CHANGED,
     CHILDREN,
+    HEAD,
     LEVEL,
     PARENT,
     SIZE,
@@ -76,6 +78,21 @@ def name_batch(state: State, ledger: Ledger) -> Named:
     leaves = given[(ledger.ids[given] > 0) & (state.slot[given, CHILDREN] == 0)]
     concepts = np.unique(np.concatenate([changed, edges.chains(state, leaves)]))
     return Named(concepts, given, names.deaths, names.lineage)
+
+
+def renamed(kept: Mapping[str, np.ndarray], hierarchy: Hierarchy) -> dict[str, np.ndarray]:
+    """Saved arrays of a hierarchy whose communities got their lasting ids since.
+
+    Every slot gets the id of the community that its first member is in, at its level.
+    """
+    slot = kept["slot"]
+    alive = np.flatnonzero(slot[1:, SIZE] > 0) + 1
+    ids = np.zeros(len(slot), np.int64)
+    for level in range(hierarchy.depth):
+        here = alive[slot[alive, LEVEL] == level]
+        ids[here] = hierarchy.at_level(level)[slot[here, HEAD]]
+    order = alive[np.argsort(ids[alive])]
+    return {**kept, "ids": ids, "named_sizes": slot[:, SIZE].astype(np.int64), "order": order}
 
 
 def leaves_of(state: State, ledger: Ledger, concepts: Int32Array) -> Int64Array:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 from index.checksums import Sums
 from index.communities.fullrun import FullRun, GroupingSettings, full_run
-from index.communities.pruning import CountArrays
 from index.report import GenerationReport
 from index.writer import Writer
 
@@ -85,6 +84,7 @@ class CommunityKeeper:
         # The counts that the last run, and the one under way, stand for.
         self._grouped = writer.grouped()
         self._asked = Sums()
+        self._live = writer.live
         self._changed_before = 0  # co-occurrences changed when the last run began
         self._asked_changed = 0
         self._adopted = self._refused = 0
@@ -154,6 +154,9 @@ class CommunityKeeper:
         live = self._writer.live
         if live.epoch is None:
             return 1.0
+        if live is not self._live:  # read anew after a transaction that failed: it counts from 0
+            self._changed_before -= self._live.changed
+            self._live = live
         return (live.changed - self._changed_before) / max(live.counts.W, 1)
 
     def _fallen(self) -> float:
@@ -166,7 +169,6 @@ class CommunityKeeper:
 
     def _start(self) -> None:
         live, settings = self._writer.live, self._settings
-        arrays = CountArrays.of(live.counts, live.counts.concept_count, settings.pruning)
         if self._workers is None:
             context = multiprocessing.get_context("spawn")
             self._workers = ProcessPoolExecutor(
@@ -175,9 +177,8 @@ class CommunityKeeper:
         self._started = self._clock()
         self._asked = self._writer.generation.sums
         self._asked_changed = live.changed
-        hierarchy = live.hierarchy
-        row = hierarchy.extended(len(arrays.f)).at_level(0)
-        self._running = self._workers.submit(full_run, arrays, row, hierarchy.epoch + 1, settings)
+        asked = live.begin_run(settings.pruning)
+        self._running = self._workers.submit(full_run, asked, settings)
 
     def _end(self, running: "Future[FullRun]") -> GenerationReport | None:
         self._running = None
@@ -188,23 +189,28 @@ class CommunityKeeper:
             # The process was killed, by the system for its memory perhaps: the stream goes on with
             # the communities it has, and a new process tries again when it is due.
             self._workers = None
+            self._writer.live.end_run()
             self._died += 1
             if self._died == _MOST_DEATHS:
                 raise
             return None
         self._died = 0
         self._took = self._clock() - self._started
+        if not self._writer.live.awaits:  # a transaction failed meanwhile
+            return None
         self._grouped, self._changed_before = self._asked, self._asked_changed
         return self._judge(found)
 
     def _judge(self, found: FullRun) -> GenerationReport | None:
         self._gain = found.gain
         self._quality_before = None
-        if self._writer.live.epoch is not None and not found.clearly_better(self._settings):
+        live = self._writer.live
+        if live.epoch is not None and not found.clearly_better(self._settings):
+            live.end_run()
             self._refused += 1
             return None
         self._adopted += 1
-        return self._writer.adopt(found.partition, found.epoch, self._asked, self._settings.pruning)
+        return self._writer.adopt(found, self._asked, self._settings.pruning)
 
 
 def _belong_to_parent() -> None:

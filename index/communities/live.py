@@ -2,7 +2,7 @@
 
 One owner changes both. What is kept between two deltas and not stored (who waits for a move, what
 each place may lose) is made anew with every concept queued once: after a restart, after a
-transaction that failed, and when a full run is adopted.
+transaction that failed, and by a full run, in the process beside.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,12 @@ import numpy as np
 from index.communities.adopt import Adoption, adopt
 from index.communities.dynamic import DynamicCommunities, DynamicSettings, Work
 from index.communities.epoch import Epoch
+from index.communities.frozen import renamed
+from index.communities.fullrun import Asked, FullRun
 from index.communities.hierarchy import Hierarchy
 from index.communities.kernels.state import INNER, LEVEL, SIZE, SUMS
-from index.communities.partition import Partition
+from index.communities.pruning import CountArrays, PruningSettings
+from index.counts.delta import summed
 from index.counts.graph import Counts
 from index.types import Delta
 
@@ -61,6 +64,7 @@ class LiveCommunities:
                 counts, hierarchy, epoch, next_id, settings, kept=kept
             )
         self.changed = 0
+        self._since: list[Delta] | None = None
 
     def saved(self) -> dict[str, np.ndarray] | None:
         """Views of the arrays of counts and hierarchy; None until that follows a delta."""
@@ -97,31 +101,56 @@ class LiveCommunities:
 
         Raises ``NegativeCountError`` and changes nothing where the counts refuse the delta.
         """
+        applied = Applied()
         if self._epoch is None:
             self.counts.apply(delta)
-            self.changed += int(np.abs(delta.dw).sum())
-            return Applied()
-        if self._dynamic is None:
-            self._dynamic = self._begun(self._epoch, self._hierarchy)
-        adoption, work = self._dynamic.apply(delta)
+        else:
+            if self._dynamic is None:
+                self._dynamic = self._begun(self._epoch)
+            adoption, work = self._dynamic.apply(delta)
+            self.next_id = adoption.next_id
+            applied = Applied((adoption,), work)
         self.changed += int(np.abs(delta.dw).sum())
-        self.next_id = adoption.next_id
-        return Applied((adoption,), work)
+        if self._since is not None:
+            self._since.append(delta)
+        return applied
 
-    def take_over(self, found: Partition, epoch: Epoch) -> Applied:
-        """Put a full run in force and bring it up to the present counts.
+    @property
+    def awaits(self) -> bool:
+        """Whether what came since a run began is known, so that it can be taken over."""
+        return self._since is not None
 
-        The deltas that came since the run began need no replay one by one: their sum stands in
-        the counts, and every concept is looked at once.
+    def begin_run(self, pruning: PruningSettings) -> Asked:
+        """What a full run begins with; from now on what comes is noted for its adoption."""
+        self._since = []
+        arrays = CountArrays.of(self.counts, self.counts.concept_count, pruning)
+        row = self.hierarchy.extended(len(arrays.f)).at_level(0)
+        return Asked(arrays, row, self.hierarchy.epoch + 1, self._settings)
+
+    def end_run(self) -> None:
+        """Note no longer what comes: the run is not taken over."""
+        self._since = None
+
+    def take_over(self, found: FullRun) -> Applied:
+        """Put the run that was begun last in force, and bring it up to the present counts.
+
+        The deltas that came since the run began are replayed as their sum. The cost follows them
+        and the concepts that are grouped, not the pairs.
         """
-        named = adopt(self.hierarchy, found, self.counts.concept_count, self.next_id)
-        self.next_id, self._epoch = named.next_id, epoch
-        self._dynamic = self._begun(epoch, named.hierarchy)
-        settled, work = self._dynamic.settle()
+        if self._since is None:
+            raise ValueError("no run was begun, or what came since is not known")
+        since, self._since = summed(self._since), None
+        named = adopt(self.hierarchy, found.partition, self.counts.concept_count, self.next_id)
+        self._epoch = found.epoch
+        kept = renamed(found.kept, named.hierarchy)
+        self._dynamic = DynamicCommunities(
+            self.counts, named.hierarchy, found.epoch, named.next_id, self._settings, kept=kept
+        )
+        settled, work = self._dynamic.follow(since)
         self.next_id = settled.next_id
         return Applied((named, settled), work)
 
-    def _begun(self, epoch: Epoch, hierarchy: Hierarchy) -> DynamicCommunities:
+    def _begun(self, epoch: Epoch) -> DynamicCommunities:
         return DynamicCommunities(
-            self.counts, hierarchy, epoch, self.next_id, self._settings, queue_all=True
+            self.counts, self._hierarchy, epoch, self.next_id, self._settings, queue_all=True
         )

@@ -35,6 +35,20 @@ def chunk_delta(added: Sequence[Int32Array], removed: Sequence[Int32Array]) -> D
     )
 
 
+def summed(deltas: Sequence[Delta]) -> Delta:
+    """What several deltas change together; what cancels out is left out."""
+    concepts = [delta.concepts.astype(np.int64) for delta in deltas]
+    pairs = [delta.u.astype(np.int64) << 32 | delta.v for delta in deltas]
+    touched, df = _summed(_joined(concepts, np.int64), _joined([d.df for d in deltas], np.int32))
+    keys, dw = _summed(_joined(pairs, np.int64), _joined([d.dw for d in deltas], np.int32))
+    u, v = (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
+    return Delta(concepts=touched.astype(np.int32), df=df, u=u, v=v, dw=dw)
+
+
+def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
+    return np.concatenate([np.zeros(0, dtype), *parts])
+
+
 def _summed(keys: Int64Array, signs: Int32Array) -> tuple[Int64Array, Int32Array]:
     """Distinct keys in order with the sum of their signs, zeroes left out."""
     if not len(keys):

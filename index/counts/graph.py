@@ -67,19 +67,29 @@ class Counts:
 
         ``chunk_offsets`` int64[n + 1], ``chunk_concepts`` int32. Shares no code with ``apply``.
         """
-        counts = cls(concept_count)
-        counts.f = np.bincount(chunk_concepts, minlength=concept_count).astype(np.int32)
-        counts.F = len(chunk_concepts)
         signs = np.ones(len(chunk_offsets) - 1, np.int32)
         keys, _ = kernels.enumerate_pairs(chunk_offsets, chunk_concepts, signs)
-        counts.W = len(keys)
+        total = len(keys)
         keys.sort()
-        starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))[: len(keys)]
-        w = np.diff(np.append(starts, len(keys))).astype(np.int32)
+        starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))[:total]
+        w = np.diff(np.append(starts, total)).astype(np.int32)
         keys = keys[starts]
+        f = np.bincount(chunk_concepts, minlength=concept_count).astype(np.int32)
+        return cls.of_pairs(f, keys, w, len(chunk_concepts), total)
+
+    @classmethod
+    def of_pairs(
+        cls, f: Int32Array, keys: Int64Array, w: Int32Array, total_f: int, total_w: int
+    ) -> "Counts":
+        """The counts of given pairs: ``keys`` int64, sorted, ``u << 32 | v`` with u < v.
+
+        The sums may be larger than those of what is given: pairs can be left out.
+        """
+        counts = cls(len(f))
+        counts.f, counts.F, counts.W = f, total_f, total_w
         counts._ends[0] = 2 * len(keys)
-        degree = np.bincount(keys >> 32, minlength=concept_count)
-        degree += np.bincount(keys & 0xFFFFFFFF, minlength=concept_count)
+        degree = np.bincount(keys >> 32, minlength=len(f))
+        degree += np.bincount(keys & 0xFFFFFFFF, minlength=len(f))
         pool = _Pool.of(degree.astype(np.int32))
         kernels.place_pairs(keys, w, pool.start, pool.degree, pool.neighbour, pool.weight)
         counts._pool = pool

@@ -5,6 +5,7 @@ Every row says in which generation it last changed, so that followers read the c
 
 import sqlite3
 from collections.abc import Iterable
+from itertools import repeat
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def _write_step(
     connection.executemany(
         "INSERT INTO membership VALUES (?, ?, ?) ON CONFLICT (concept)"
         " DO UPDATE SET leaf = excluded.leaf, changed = excluded.changed",
-        [(concept, leaf, generation) for concept, leaf in zip(concepts, leaves, strict=True)],
+        zip(concepts, leaves, repeat(generation), strict=False),
     )
     connection.executemany(
         "INSERT INTO lineage VALUES (?, ?, ?, ?, ?)",

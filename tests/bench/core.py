@@ -17,7 +17,6 @@ from index.communities.dynamic import DynamicCommunities, DynamicSettings, Work
 from index.communities.fullrun import GroupingSettings, full_run
 from index.communities.hierarchy import Hierarchy
 from index.communities.live import LiveCommunities
-from index.communities.pruning import CountArrays
 from index.counts.delta import chunk_delta
 from index.counts.graph import Counts
 from index.store.array_file import read_arrays, write_arrays
@@ -227,13 +226,12 @@ def replay(stories: Prepared) -> list[Row]:
 
 def _full_run(live: LiveCommunities) -> bool:
     """Make a full run and put it in force where the product would; whether it did."""
-    settings, before = GroupingSettings(), live.hierarchy
-    arrays = CountArrays.of(live.counts, live.counts.concept_count, settings.pruning)
-    row = before.extended(len(arrays.f)).at_level(0)
-    found = full_run(arrays, row, before.epoch + 1, settings)
+    settings = GroupingSettings()
+    found = full_run(live.begin_run(settings.pruning), settings)
     if live.epoch is not None and not found.clearly_better(settings):
+        live.end_run()
         return False
-    live.take_over(found.partition, found.epoch)
+    live.take_over(found)
     return True
 
 

@@ -16,7 +16,7 @@ from index.communities.dynamic import DynamicCommunities, DynamicSettings
 from index.communities.fullrun import GroupingSettings, full_run
 from index.communities.hierarchy import Hierarchy
 from index.communities.leaves import Leaves
-from index.communities.pruning import CountArrays, PruningSettings
+from index.communities.pruning import PruningSettings
 from index.counts.delta import chunk_delta
 from index.errors import NegativeCountError, StoreError
 from index.store import communities, generations, lineage, meta
@@ -61,10 +61,8 @@ def opened(directory: Path) -> Writer:
 
 def run(writer: Writer, grouping: GroupingSettings = GROUPING) -> None:
     """A full run, adopted whatever it gains."""
-    arrays = CountArrays.of(writer.counts, writer.counts.concept_count, grouping.pruning)
-    row = writer.live.hierarchy.extended(len(arrays.f)).at_level(0)
-    found = full_run(arrays, row, writer.live.hierarchy.epoch + 1, grouping)
-    writer.adopt(found.partition, found.epoch, writer.generation.sums, grouping.pruning)
+    found = full_run(writer.live.begin_run(grouping.pruning), grouping)
+    writer.adopt(found, writer.generation.sums, grouping.pruning)
 
 
 def started(directory: Path) -> tuple[Writer, Feed]:

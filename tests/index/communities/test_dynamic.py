@@ -66,11 +66,11 @@ def test_every_invariant_holds_after_every_batch(seed):
         validate(communities, MAX_SIZE)
         assert work.carried == 0
         assert work.scanned <= LEAST + MULTIPLE * work.frontier_degree
-        _validate_adoption(before, adoption, ids)
+        validate_adoption(before, adoption, ids)
         ids |= set(adoption.hierarchy.ids.tolist())
 
 
-def _validate_adoption(before, adoption, ever):
+def validate_adoption(before, adoption, ever):
     """What a generation records leads from the hierarchy before to the one after."""
     now = adoption.hierarchy
     leaf = before.extended(len(now.leaf)).leaf.copy()

@@ -8,7 +8,7 @@ from index.communities.pruning import PruningSettings
 from index.store.follower import Follower
 from index.verify import verify
 from tests.index.simple import commit
-from tests.index.test_live import STORIES, started
+from tests.index.test_live import STORIES, failing_commit, started
 
 WHOLE = PruningSettings(remove_ego=False, weakest_percent=10.0)
 
@@ -71,6 +71,21 @@ def test_a_better_run_is_adopted_with_what_came_meanwhile(tmp_path):
     assert follower.latest().hierarchy.leaf.tolist() == grouped.leaf.tolist()
     assert verify(tmp_path).ok
     follower.close()
+    writer.close()
+
+
+def test_a_run_is_dropped_where_a_transaction_failed_meanwhile(tmp_path):
+    """What came since it began is not known then; the next one is made from the counts anew."""
+    writer, feed = started(tmp_path)
+    commit(writer, [feed.upsert(f"e{i}", text) for i, text in enumerate(STORIES)])
+    keeper = CommunityKeeper(writer, grouping(drift=0.1, margin=-1.0))
+    keeper.step(idle=True)
+    failing_commit(writer, feed)
+    commit(writer, [feed.upsert("late", "oil comet sun comet\noil comet")])
+    reports = list(keeper.finish())
+    keeper.close()
+    assert len(reports) == keeper.keep_up().adopted == 1
+    assert verify(tmp_path).ok
     writer.close()
 
 
