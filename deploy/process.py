@@ -1,6 +1,5 @@
 """The process: its signals, its memory, and where compiled kernels are kept."""
 
-import ctypes
 import gc
 import os
 import signal
@@ -8,7 +7,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from hashlib import blake2b
 from importlib import metadata
@@ -23,8 +22,6 @@ KERNEL_VARIABLE = "NUMBA_CACHE_DIR"
 SWITCH_SECONDS = 0.001
 GARBAGE_OBJECTS = 20_000
 """New containers after which garbage is collected; a document brings about a hundred."""
-_ARENAS, _ARENA_MAX = 2, -8
-"""Pools that memory is taken from, and the number by which malloc.h of glibc calls that setting."""
 
 
 class Stop(threading.Event):
@@ -114,26 +111,6 @@ def serve_promptly() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS)
-
-
-def share_memory() -> None:
-    """Let all threads take memory from two pools, and not each from one of its own.
-
-    What a thread frees stays in its pool, so that each pool grows to the most its threads ever
-    held at once. Does something with glibc alone, and only before the threads are there.
-    """
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
-
-
-def give_memory_back() -> None:
-    """Give the system what lies free between things that are held; some 10 ms a gigabyte.
-
-    Without it a process that takes and frees all day grows for hours, though it holds no more.
-    Does something with glibc alone.
-    """
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def release() -> str:

@@ -10,14 +10,12 @@ from deploy.assembly.streams import Origin
 from deploy.assembly.writing import Ingestion
 from deploy.errors import DeployError
 from deploy.patience import patiently
-from deploy.process import give_memory_back
 from deploy.settings import Settings
 from deploy.telemetry.observe import Telemetry
+from index.memory import GIVEN_BACK_EVERY, give_memory_back
 from index.store.follower import Follower
 from query.graph import GraphCache
 
-GIVEN_BACK_EVERY = 60.0
-"""Seconds between two times that free memory is given to the system."""
 FOLLOW_EVERY = 0.2
 """Seconds between two looks of a follower at the store."""
 

@@ -14,6 +14,7 @@ from deploy.configuration import Configuration, load
 from deploy.errors import UsageError
 from deploy.settings import Settings
 from deploy.telemetry import logs
+from index.memory import share_memory
 
 UNWRAPPED = 100_000
 """Columns of what is no terminal."""
@@ -45,7 +46,7 @@ def configured(
     if quiet and level == "info" and "log_level" not in configuration.origins:
         level = "warning"
     logs.configure(settings.log_format, level)
-    process.share_memory()
+    share_memory()
     warning = process.keep_kernels(settings.data)
     if warning is not None:
         logs.logger().warning(warning)

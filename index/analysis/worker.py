@@ -5,12 +5,14 @@ hands its tokenizer one text at a time.
 """
 
 import signal
+import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from index.analysis.settings import AnalyzerSettings
 from index.errors import EmbedderError
+from index.memory import GIVEN_BACK_EVERY, give_memory_back
 from index.types import Analysis, Document, Rejected
 
 if TYPE_CHECKING:  # loads the models
@@ -25,10 +27,13 @@ def serve(connection: Connection, settings: AnalyzerSettings) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     from index.analysis.analyzer import Analyzer  # noqa: PLC0415  # the parent needs none of it
 
-    analyzer = Analyzer(settings)
+    analyzer, given_back = Analyzer(settings), time.monotonic()
     try:
         while True:
             connection.send(_analyzed(analyzer, connection.recv()))
+            if time.monotonic() - given_back >= GIVEN_BACK_EVERY:
+                give_memory_back()
+                given_back = time.monotonic()
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
 

@@ -68,7 +68,8 @@ def test_memory_is_told_in_bytes() -> None:
 
 
 LIES_FREE = """
-from deploy.process import give_memory_back, memory_bytes, share_memory
+from deploy.process import memory_bytes
+from index.memory import give_memory_back, share_memory
 share_memory()
 held = [bytes(3000) for _ in range(40_000)]
 del held[:-1]
