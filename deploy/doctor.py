@@ -218,15 +218,15 @@ def _checkpoint(directory: Path) -> Finding:
     """Whether the next start finds the graph as it is; without one it counts, and is as right."""
     from index import checkpoint  # noqa: PLC0415  numpy and kernels, for this check alone
     from index.errors import IndexingError  # noqa: PLC0415
-    from index.store import generations  # noqa: PLC0415
+    from index.store import beside, generations  # noqa: PLC0415
     from index.store.array_file import read_note  # noqa: PLC0415
     from index.store.connection import open_readonly, store_path  # noqa: PLC0415
 
-    path = checkpoint.checkpoint_path(store_path(directory))
+    path = beside.checkpoint_path(store_path(directory))
     if not path.exists():
-        return Finding("checkpoint", Level.OK, "none; written at the end, for large graphs alone")
+        return Finding("checkpoint", Level.OK, "none; written for large graphs alone")
     if service_file.find(directory) is not None:
-        return Finding("checkpoint", Level.OK, "written when the process that runs ends")
+        return Finding("checkpoint", Level.OK, "written in quiet moments and when the process ends")
     try:
         with closing(open_readonly(store_path(directory))) as connection:
             checkpoint.check(read_note(path), generations.latest(connection))

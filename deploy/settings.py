@@ -53,6 +53,15 @@ class Settings(BaseSettings):
         "w); older ones expire. Empty keeps all.",
     )
 
+    checkpoint_quiet: float = _setting(
+        "Store",
+        60.0,
+        "How long nothing must have come for the arrays of a large graph to be written beside the "
+        "store, for a start after a kill; 0 writes them at the end alone.",
+        "seconds",
+        ge=0,
+    )
+
     host: str = _setting(
         "Service",
         "127.0.0.1",

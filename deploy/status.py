@@ -12,12 +12,13 @@ from deploy import process
 from deploy.rates import Rates
 from index.errors import IndexingError
 from index.snapshot import Head
-from index.store import dead_letters
+from index.store import beside, dead_letters
 from index.store.connection import open_readonly, store_path
 from index.types import Millis
 from index.view import SnapshotSource
 from query.model.session import NAME as BY_MODEL
 from query.service.status import (
+    CheckpointStatus,
     ExpiryStatus,
     FollowStatus,
     GroupingStatus,
@@ -50,6 +51,7 @@ class _Looked:
     wal: int
     free: int | None
     rejects: Mapping[str, int]
+    checkpoint: beside.Kept | None
 
 
 class Status:
@@ -68,6 +70,7 @@ class Status:
         grouping: how the communities keep up, in the process that writes.
         held: why partitions do not go on, where analyses come from other hosts.
         follows: how the store stands to the writer on another host that it follows.
+        problem: why no checkpoint was used or written, in the process that writes.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class Status:
         grouping: Callable[[], GroupingStatus] | None = None,
         held: Callable[[], Mapping[tuple[str, int], str]] = dict,
         follows: Callable[[int, Millis | None], FollowStatus] | None = None,
+        problem: Callable[[], str] = str,
     ) -> None:
         self._directory = directory
         self._assessor = BY_MODEL if model else ASSESSOR
@@ -98,6 +102,7 @@ class Status:
         self._grouping = grouping
         self._held = held
         self._follows = follows
+        self._problem = problem
         self._started = time.monotonic()
         self._looked: _Looked | None = None
 
@@ -165,6 +170,7 @@ class Status:
             vectors=vectors,
             grouping=None if self._grouping is None else self._grouping(),
             follows=follows,
+            checkpoint=self._checkpoint(looked.checkpoint, head.generation),
             rejects=looked.rejects,
             dead_letters_pending=sum(looked.rejects.values()),
             memory_bytes=looked.memory,
@@ -172,6 +178,13 @@ class Status:
             wal_bytes=looked.wal,
             disk_free_bytes=looked.free,
         )
+
+    def _checkpoint(self, kept: beside.Kept | None, generation: int) -> CheckpointStatus:
+        if kept is None:
+            return CheckpointStatus(problem=self._problem())
+        current = kept.generation == generation
+        written = kept.generation, kept.bytes, kept.written_at
+        return CheckpointStatus(*written, current=current, problem=self._problem())
 
     def _look(self) -> _Looked:
         now = time.monotonic()
@@ -185,6 +198,7 @@ class Status:
                 wal=_size(path.with_name(path.name + "-wal")),
                 free=_free(self._directory),
                 rejects=_rejects(path),
+                checkpoint=beside.kept(path),
             )
         return looked
 

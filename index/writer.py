@@ -19,7 +19,7 @@ from index import admission, heads
 from index.admission import Plan
 from index.analysis.fingerprint import Fingerprint
 from index.batch import Batch, DocumentWriting
-from index.checkpoint import LEAST_EDGES, Checkpoint
+from index.checkpoint import LEAST_EDGES, QUIET, Checkpoint
 from index.checkpoint import Told as CheckpointTold
 from index.checksums import Sums
 from index.communities.dynamic import DynamicSettings
@@ -95,13 +95,15 @@ class Writer:
         migrated: Told = lambda _: None,
         checkpointed: CheckpointTold = lambda _: None,
         checkpoint_from: int = LEAST_EDGES,
+        checkpoint_quiet: float = QUIET,
     ) -> "Writer":
         """Open or create the store of a directory (the one in force, unless named).
 
         ``dynamic``: how the communities follow the stream. ``window``: milliseconds behind the
         newest event time for which documents are kept; None keeps them all. ``migrated``
         is told that a store of an older schema is about to be changed, ``checkpointed`` what became
-        of the checkpoint of the arrays; one is written from ``checkpoint_from`` edges on.
+        of the checkpoint of the arrays; one is written from ``checkpoint_from`` edges on, at the
+        end and after ``checkpoint_quiet`` seconds without a new generation (0: at the end alone).
 
         Raises ``StoreLockedError`` (another writer), ``SchemaTooNewError``,
         ``FingerprintMismatchError`` (built with another analyzer) or ``StoreError``.
@@ -115,7 +117,9 @@ class Writer:
                 meta.check_integrity(connection, path)
                 meta.check_fingerprint(connection, fingerprint, collection)
                 dynamic = dynamic or DynamicSettings()
-                kept = Checkpoint(path, least=checkpoint_from, told=checkpointed)
+                kept = Checkpoint(
+                    path, least=checkpoint_from, quiet=checkpoint_quiet, told=checkpointed
+                )
                 return cls(path, lock, connection, fingerprint, clock, dynamic, window, kept)
         except BaseException:
             lock.release()
@@ -294,12 +298,23 @@ class Writer:
             generation = self._insert(after, regrouped=False)
         self._publish(generation, None, None, regrouped=False)
 
+    def rest(self) -> None:
+        """Called between commits while nothing comes; never waits. See ``Checkpoint.rest``."""
+        if self._live_now is not None:
+            self._checkpoint.rest(self._live_now, self._generation, self._dynamic)
+
+    @property
+    def checkpoint_problem(self) -> str:
+        """Why the last look at the checkpoint found none to use or wrote none; "" else."""
+        return self._checkpoint.problem
+
     def close(self) -> None:
         """Give the store up, with a checkpoint of the arrays where they are large.
 
         Views in use stay valid until they are closed.
         """
         self._pins.close()
+        self._checkpoint.hold()
         if self._live_now is not None:
             self._checkpoint.write(self._live_now, self._generation, self._dynamic)
         self._connection.close()
@@ -347,6 +362,7 @@ class Writer:
 
         Where it fails, what it did in memory is dropped and read anew when it is next needed.
         """
+        self._checkpoint.hold()
         try:
             with self._fence.transaction():
                 yield self._generation.head.generation + 1

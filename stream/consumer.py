@@ -306,6 +306,7 @@ class Consumer:
     def _step(self, *, idle: bool) -> None:
         if idle:
             self._expire()
+            self._writer.rest()
         self._enter(Phase.GROUP)
         report = self._grouping.step(idle=idle)
         if report is not None:

@@ -101,6 +101,7 @@ def _writer(settings: Settings, analyzer: Analyzer, observe: Observe) -> Writer:
         window=parse_window(settings.window),
         migrated=observe,
         checkpointed=observe,
+        checkpoint_quiet=settings.checkpoint_quiet,
     )
 
 
@@ -152,4 +153,5 @@ def ingestion_status(
         vectors=None if vectors is None else vectors.status,
         grouping=lambda: GroupingStatus(**asdict(ingestion_.keeper.keep_up())),
         held=ingestion_.held,
+        problem=lambda: ingestion_.writer.checkpoint_problem,
     )

@@ -78,6 +78,7 @@ def status(out: Console, body: Mapping[str, Any], where: str) -> None:
         ("newest arrival", plain(body.get("newest_arrival") or "none")),
         ("window", _window(body.get("expiry") or {})),
         ("vectors", _vectors(body.get("operations", {}).get("vectors"))),
+        ("checkpoint", _checkpoint(body.get("operations", {}).get("checkpoint") or {})),
         *_follows(body.get("operations", {}).get("follows")),
         ("told by", plain(where)),
     ]
@@ -94,6 +95,16 @@ def _window(state: Mapping[str, Any]) -> str:
         f"documents since {since} UTC; {state['expired']:,} expired, {state['due']:,} are due, "
         f"{state['late']:,} came too late"
     )
+
+
+def _checkpoint(state: Mapping[str, Any]) -> str:
+    problem = f"; {plain(state['problem'])}" if state.get("problem") else ""
+    if state.get("generation") is None:
+        return f"none{problem}"
+    at = plain(state["written_at"])[:16].replace("T", " ")
+    use = "a start would use it" if state["current"] else "a start would count anew"
+    of = f"of generation {state['generation']:,}, {state['bytes'] / (1 << 20):,.0f} MiB"
+    return f"{of}, written {at} UTC; {use}{problem}"
 
 
 def _vectors(state: Mapping[str, Any] | None) -> str:

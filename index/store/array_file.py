@@ -8,7 +8,7 @@ by another format is an ``ArrayFileError`` and never an array.
 import os
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,6 +23,7 @@ FORMAT = 1
 _MAGIC = b"tgarrays"
 _PREFIX = struct.Struct("<8sII")
 _LONGEST = 1 << 20  # bytes of a header
+_BLOCK = 1 << 22  # bytes; what comes while a checkpoint is written waits for one of them
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -35,13 +36,20 @@ class _Column:
     checksum: int
 
 
-def write_arrays(path: Path, note: Mapping[str, Any], arrays: Arrays) -> None:
+def write_arrays(
+    path: Path,
+    note: Mapping[str, Any],
+    arrays: Arrays,
+    look: Callable[[], None] = lambda: None,
+) -> None:
     """Write C-contiguous arrays with a note of what they are; all of it is there, or what was.
 
-    Raises ``OSError``; what was begun is removed then.
+    ``look`` is called before every block of at most ``_BLOCK`` bytes, with no more than those still
+    on their way to the disk; what it raises ends the writing. Raises ``OSError``; what was begun is
+    removed then.
     """
     columns = [
-        _Column(name, array.dtype.str, array.shape, zlib.crc32(_bytes(array)))
+        _Column(name, array.dtype.str, array.shape, _checksum(array, look))
         for name, array in arrays.items()
     ]
     header = orjson.dumps({"format": FORMAT, "note": note, "arrays": columns})
@@ -50,10 +58,7 @@ def write_arrays(path: Path, note: Mapping[str, Any], arrays: Arrays) -> None:
         with begun.open("wb") as file:
             file.write(_PREFIX.pack(_MAGIC, len(header), zlib.crc32(header)))
             file.write(header)
-            for array in arrays.values():
-                file.write(_bytes(array))
-            file.flush()
-            os.fsync(file.fileno())
+            _write(file, arrays, look)
         begun.replace(path)
     except BaseException:
         begun.unlink(missing_ok=True)
@@ -124,6 +129,37 @@ def _read(file: BinaryIO, column: _Column) -> np.ndarray:
 def _bytes(array: np.ndarray) -> memoryview:
     """The array's own memory."""
     return array.reshape(-1).view(np.uint8).data
+
+
+def _write(file: BinaryIO, arrays: Arrays, look: Callable[[], None]) -> None:
+    waiting = 0
+    for array in arrays.values():
+        for block in _blocks(array, look):
+            waiting += file.write(block)
+            if waiting >= _BLOCK:
+                _sync(file)
+                waiting = 0
+    _sync(file)
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _blocks(array: np.ndarray, look: Callable[[], None]) -> Iterator[memoryview]:
+    """The array's own memory, block by block."""
+    room = _bytes(array)
+    for at in range(0, len(room), _BLOCK):
+        look()
+        yield room[at : at + _BLOCK]
+
+
+def _checksum(array: np.ndarray, look: Callable[[], None]) -> int:
+    found = 0
+    for block in _blocks(array, look):
+        found = zlib.crc32(block, found)
+    return found
 
 
 def _sync_directory(directory: Path) -> None:

@@ -41,6 +41,16 @@ class FollowModel(Model):
     problem: str = Field(description="Why it cannot follow now, or nothing")
 
 
+class CheckpointModel(Model):
+    """The arrays of counts and communities beside the store, which a start reads in seconds."""
+
+    generation: int | None = Field(description="Which it is of; null where there is none")
+    bytes: int
+    written_at: Moment | None
+    current: bool = Field(description="Whether a start now would use it")
+    problem: str = Field(description="Why none was used or written last, or nothing")
+
+
 class OperationsModel(Model):
     """How the process and its stream are doing; null where it is not known here."""
 
@@ -67,6 +77,9 @@ class OperationsModel(Model):
     )
     follows: FollowModel | None = Field(
         default=None, description="How the store follows a writer on another host"
+    )
+    checkpoint: CheckpointModel | None = Field(
+        default=None, description="The checkpoint beside the store; small graphs need none"
     )
 
 

@@ -59,6 +59,21 @@ class FollowStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointStatus:
+    """The arrays beside the store, for the next start; ``generation`` None where there are none.
+
+    ``current``: they are of the generation in force, so that a start now would use them.
+    ``problem``: why the process that writes used none or wrote none last ("" else, and elsewhere).
+    """
+
+    generation: int | None = None
+    bytes: int = 0
+    written_at: Millis | None = None
+    current: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ExpiryStatus:
     """What the window does. ``horizon``: event times before it are outside; None: no window.
 
@@ -101,6 +116,7 @@ class Operations:
     vectors: VectorStatus | None = None
     grouping: GroupingStatus | None = None
     follows: FollowStatus | None = None
+    checkpoint: CheckpointStatus = field(default_factory=CheckpointStatus)
 
 
 @dataclass(frozen=True, slots=True)

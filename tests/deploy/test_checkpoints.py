@@ -13,7 +13,8 @@ from deploy.doctor import Level
 from deploy.telemetry import logs
 from deploy.telemetry.metrics import Metrics
 from deploy.telemetry.observe import Telemetry
-from index.checkpoint import CheckpointReport, Outcome, checkpoint_path
+from index.checkpoint import CheckpointReport, Outcome
+from index.store.beside import checkpoint_path
 from index.store.connection import STORE_NAME
 from tests.index.simple import commit
 from tests.index.test_checkpoint import filled, opened

@@ -96,6 +96,25 @@ def test_a_status_that_is_not_known_says_so(out: Console) -> None:
     assert text.count("not known") == 2
 
 
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ({"generation": None, "problem": ""}, "none"),
+        ({"generation": None, "problem": "it is damaged"}, "none; it is damaged"),
+        (
+            {"generation": 1234, "bytes": 5 << 20, "current": True, "problem": ""},
+            "of generation 1,234, 5 MiB, written 2026-11-02 06:05 UTC; a start would use it",
+        ),
+        (
+            {"generation": 12, "bytes": 1 << 20, "current": False, "problem": "full"},
+            "of generation 12, 1 MiB, written 2026-11-02 06:05 UTC; a start would count anew; full",
+        ),
+    ],
+)
+def test_a_status_tells_of_the_checkpoint(state, told):
+    assert show._checkpoint(state | {"written_at": "2026-11-02T06:05:00Z"}) == told
+
+
 def test_news_of_an_unknown_concept_says_that_there_is_none(out: Console) -> None:
     show.news(out, {"about": "Atlantis", "matched": [], "stories": []})
     assert shown(out) == "No concept of the name Atlantis is in the index.\n"

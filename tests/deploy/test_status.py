@@ -6,6 +6,7 @@ from deploy.status import Status
 from stream.consumer import ConsumerStatus
 from stream.watchdog import Activity, Phase
 from tests.index.simple import Feed, commit, open_writer
+from tests.index.test_live import STORIES, started
 
 WORKING = {
     "lag": {("news", 0): 0},
@@ -45,4 +46,23 @@ def test_what_is_not_known_is_never_told_as_zero(tmp_path, now, lag, freshness):
         consumer=lambda: ConsumerStatus(**(WORKING | now)),
     )()
     assert (told.lag, told.freshness_seconds) == (lag, freshness)
+    writer.close()
+
+
+def test_the_checkpoint_beside_the_store_is_told_and_whether_it_is_current(tmp_path, monkeypatch):
+    monkeypatch.setattr("deploy.status.LOOKS_LAST", -1.0)
+    writer, feed = started(tmp_path)
+    commit(writer, [feed.upsert("e", STORIES[0])])
+    status = Status(
+        tmp_path, writer, role="run", collection="default", problem=lambda: "it is damaged"
+    )
+    none = status().operations.checkpoint
+    assert (none.generation, none.current, none.problem) == (None, False, "it is damaged")
+    writer._checkpoint._least = 1
+    writer._checkpoint.write(writer.live, writer.generation, writer._dynamic)
+    found = status().operations.checkpoint
+    assert (found.generation, found.current) == (3, True)
+    assert found.bytes == (tmp_path / "index.graph").stat().st_size
+    commit(writer, [feed.upsert("f", STORIES[1])])
+    assert not status().operations.checkpoint.current
     writer.close()

@@ -77,8 +77,8 @@ def checkpoint_always():
 
     original = Checkpoint.__init__
 
-    def begin(self, store, *, least, told):
-        original(self, store, least=min(least, 1), told=told)
+    def begin(self, store, *, least, **more):
+        original(self, store, least=min(least, 1), **more)
 
     Checkpoint.__init__ = begin
 

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 
 from index import checkpoint
-from index.checkpoint import Outcome, checkpoint_path
+from index.checkpoint import Outcome
 from index.communities.dynamic import DynamicSettings
 from index.errors import ArrayFileError
-from index.store import array_file
+from index.store import array_file, beside
+from index.store.beside import checkpoint_path
 from index.store.connection import STORE_NAME, remove_store
 from index.writer import Writer
 from tests.index.simple import FINGERPRINT, Feed, commit
@@ -22,13 +24,21 @@ from tests.index.test_live import GALE, SMALL, STORIES, run, verified
 LATER = ["gale port storm\ncrew gale tide", GALE, "wind ship crane\ngale wind ship\nport tide oil"]
 
 
-def opened(directory: Path, told: list, *, least: int = 1, dynamic: DynamicSettings = SMALL):
+def opened(
+    directory: Path,
+    told: list,
+    *,
+    least: int = 1,
+    dynamic: DynamicSettings = SMALL,
+    quiet: float = 60.0,
+):
     return Writer.open(
         directory,
         fingerprint=FINGERPRINT,
         dynamic=dynamic,
         checkpointed=told.append,
         checkpoint_from=least,
+        checkpoint_quiet=quiet,
     )
 
 
@@ -210,6 +220,89 @@ def test_a_full_volume_gets_no_checkpoint(kept, monkeypatch):
     writer.close()
     assert outcomes(told) == [Outcome.RESUMED, Outcome.FAILED]
     assert "no room" in told[-1].detail
+
+
+class Quiet:
+    """A writer whose clock is set by hand; it has been quiet since its last commit."""
+
+    def __init__(self, kept, **more):
+        self.directory, self.feed, self.path = kept
+        self.told: list = []
+        self.writer = opened(self.directory, self.told, **more)
+        commit(self.writer, [self.feed.upsert("f", LATER[0])])
+        self.now = 1000.0
+        self.writer._checkpoint._clock = lambda: self.now
+        self.writer.rest()
+
+    def after(self, seconds):
+        """Let time go by, and what was begun end."""
+        self.now += seconds
+        self.writer.rest()
+        if self.writer._checkpoint._beside is not None:
+            self.writer._checkpoint._beside.join()
+        return outcomes(self.told)[1:]
+
+
+def test_a_quiet_stream_leaves_a_checkpoint_that_a_start_after_a_kill_goes_on_from(kept):
+    quiet = Quiet(kept)
+    assert quiet.after(59) == []
+    assert quiet.after(1) == [Outcome.WRITTEN]
+    assert quiet.after(9999) == [Outcome.WRITTEN], "one is enough"
+    found = beside.kept(quiet.directory / STORE_NAME)
+    assert (found.generation, found.bytes) == (4, quiet.path.stat().st_size)
+    quiet.writer._live_now = None  # as a process does that has no time to write one
+    quiet.writer.close()
+    told: list = []
+    writer = opened(quiet.directory, told)
+    assert outcomes(told) == [Outcome.RESUMED]
+    assert not queued_anew(writer)
+    writer.close()
+    verified(quiet.directory)
+
+
+def test_what_comes_begins_the_quiet_anew_and_writing_takes_a_hundredth_of_the_time(kept):
+    quiet = Quiet(kept)
+    quiet.after(59)
+    commit(quiet.writer, [quiet.feed.upsert("g", LATER[1])])
+    assert quiet.after(30) == []
+    assert quiet.after(60) == [Outcome.WRITTEN]
+    quiet.writer._checkpoint._next = quiet.now + 100
+    commit(quiet.writer, [quiet.feed.upsert("h", LATER[2])])
+    assert quiet.after(0) == quiet.after(99) == [Outcome.WRITTEN]
+    assert quiet.after(1) == [Outcome.WRITTEN] * 2
+    quiet.writer.close()
+
+
+def test_what_comes_while_one_is_written_does_not_wait_for_it(kept, monkeypatch):
+    """It is given up: the one of before stays, no half is left, and the next quiet writes it."""
+    quiet, before = Quiet(kept), kept[2].read_bytes()
+    reached, go_on = threading.Event(), threading.Event()
+    sync = array_file._sync
+
+    def slow(file):
+        reached.set()
+        assert go_on.wait(10)
+        sync(file)
+
+    monkeypatch.setattr(array_file, "_sync", slow)
+    monkeypatch.setattr(array_file, "_BLOCK", 64)
+    quiet.now += 60
+    quiet.writer.rest()
+    assert reached.wait(10)
+    threading.Timer(0.05, go_on.set).start()
+    commit(quiet.writer, [quiet.feed.upsert("g", LATER[1])])
+    assert quiet.path.read_bytes() == before
+    assert not list(quiet.directory.glob("*.part"))
+    assert quiet.after(0) == []
+    assert quiet.after(60) == [Outcome.WRITTEN]
+    quiet.writer.close()
+
+
+def test_a_setting_leaves_it_to_the_end(kept):
+    quiet = Quiet(kept, quiet=0.0)
+    assert quiet.after(9999) == []
+    quiet.writer.close()
+    assert outcomes(quiet.told)[1:] == [Outcome.WRITTEN]
 
 
 def test_a_store_that_is_removed_takes_its_checkpoint_along(kept):
