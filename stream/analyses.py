@@ -59,7 +59,11 @@ T = TypeVar("T")
 
 
 class MalformedError(ValueError):
-    """Bytes that are no record of analyses, or of a version that is not known."""
+    """Bytes that are no record of analyses."""
+
+
+class UnknownVersionError(MalformedError):
+    """A record of analyses in a form that another release writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,7 @@ class Opened:
 
         Raises:
             MalformedError: if it is none, or stands for another partition.
+            UnknownVersionError: if its form is not known here.
         """
         self._value = value or b""
         head, self._at = _head(self._value)
@@ -213,7 +218,7 @@ def _head(value: bytes) -> tuple[dict[str, Any], int]:
         raise MalformedError("it is no record of analyses")
     magic, length = _PREFIX.unpack_from(value)
     if magic != MAGIC:
-        raise MalformedError(f"its form has version {magic[3]}, which is not known here")
+        raise UnknownVersionError(f"its form has version {magic[3]}, which is not known here")
     end = _PREFIX.size + length
     try:
         head = orjson.loads(value[_PREFIX.size : end])

@@ -4,11 +4,12 @@ Positions, ends and lag are those of the documents' topic, so that a store may b
 The analyses of a partition repeat themselves where extractors took over from each other, but each
 says which stretch of source offsets it covers: one is given where it covers the next offset, and
 passed over where it covers none that is wanted. So the order of a partition has no gap, whatever
-was published twice. Two things hold a partition where it stands:
+was published twice. Three things hold a partition where it stands:
 
 - an analysis made by another analyzer (a rolling upgrade). It is not merged; the partition goes on
   when the same stretch is published by the reader's own analyzer, or when the reader is told to
   analyse such records itself (``others="analyze"``).
+- an analysis in a form that another release writes.
 - a stretch that is missing (retention passed it before it was read). It goes on when the stretch
   is published again; the documents' own topic can be read in place of the analyses any time.
 
@@ -25,7 +26,7 @@ from typing import Literal, Protocol
 import orjson
 
 from index.types import Record
-from stream.analyses import Extracted, MalformedError, Opened
+from stream.analyses import Extracted, MalformedError, Opened, UnknownVersionError
 from stream.analyzed import AnalyzedRecord
 from stream.errors import PositionLostError
 from stream.source import UNREADABLE_HEADER, Partition, Source
@@ -235,6 +236,9 @@ class AnalysesSource:
                 self._hold(progress, offset, _OTHER.format(opened.until - 1, differs))
                 return []
             extracted = opened.extracted(self._dimensions)
+        except UnknownVersionError as error:
+            self._hold(progress, offset, _VERSION.format(offset, error))
+            return []
         except MalformedError as error:
             self._unreadable += 1
             if progress.broken is None:
@@ -296,6 +300,10 @@ _OTHER = (
     "offset {} was analysed by another analyzer ({}): let extractors and writer run one release "
     "with the same settings, and the group analyse it again; or set analyses_other=analyze, and "
     "the writer analyses such records itself"
+)
+_VERSION = (
+    "the record at {} of the topic of analyses was written by another release ({}): let extractors "
+    "and writer run one release, and the group analyse it again"
 )
 _MISSING = (
     "the analyses of offsets {} to {} are missing: have the group analyse them again, or run the "

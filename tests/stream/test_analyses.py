@@ -21,7 +21,7 @@ from index.types import (
     Record,
     Rejected,
 )
-from stream.analyses import MAGIC, Extracted, MalformedError, Opened, encode
+from stream.analyses import MAGIC, Extracted, MalformedError, Opened, UnknownVersionError, encode
 from stream.analyzed import fitting
 from tests.index.simple import FINGERPRINT, analysis, document
 
@@ -120,7 +120,7 @@ def test_what_is_no_record_of_analyses_is_refused(value):
 
 
 def test_a_version_that_is_not_known_is_refused_by_its_number():
-    with pytest.raises(MalformedError, match="version 2"):
+    with pytest.raises(UnknownVersionError, match="version 2"):
         Opened(b"TGA\x02" + encode(WHOLE)[4:], AT)
 
 

@@ -162,6 +162,18 @@ def test_another_analyzers_record_holds_its_partition_alone_and_is_told_once():
     assert "offset 1" in source.held()["news", 0]
 
 
+def test_another_releases_form_holds_its_partition_until_it_comes_in_ones_own():
+    source, topic, told = opened([made(0), b"TGA\xff" + made(1)[4:], made(2)])
+    source.seek({})
+    assert offsets(source.poll(10, 0)) == [0]
+    assert "the record at 1 of the topic of analyses" in source.held()["news", 0]
+    assert "version 255" in source.held()["news", 0]
+    assert told[-1].unreadable == 0
+    topic.values[0] += [made(1), made(2)]
+    assert offsets(source.poll(10, 0)) == [1, 2]
+    assert not source.held()
+
+
 def test_a_source_that_reads_on_or_has_nothing_holds_nothing_back():
     source, _, _ = opened([made(n) for n in range(4)])
     source.seek({})
