@@ -140,6 +140,7 @@ function index(status) {
     ["Newest arrival", status.newest_arrival ? time(status.newest_arrival) : "\u2013"],
     ["Watermark", status.watermark ? time(status.watermark) : "\u2013"],
     ...expiry(status.expiry),
+    ...checkpoint(status.operations.checkpoint),
   ]);
 }
 
@@ -150,6 +151,12 @@ function expiry(e) {
     ["Expired, due", `${number(e.expired)}, ${number(e.due)}`],
     ["Came too late", number(e.late)],
   ];
+}
+
+function checkpoint(c) {
+  if (!c || (c.generation === null && !c.problem)) return [];
+  const of = c.generation === null ? "none" : [`generation ${number(c.generation)}, `, time(c.written_at)];
+  return [["Checkpoint", c.problem ? [of, `; ${c.problem}`] : of]];
 }
 
 function communities(status) {

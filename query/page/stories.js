@@ -5,10 +5,11 @@ import { askThis } from "./ask.js";
 import { bars } from "./charts.js";
 import { $, counted, h, number, put, shortDay, storyName, telling, time, titleOf } from "./dom.js";
 import { sourceAddress } from "./source.js";
-import { figures, spread, timeline } from "./story.js";
+import { descent, figures, spread, timeline } from "./story.js";
 
 const SHOWN = 12;
 const TIMELINE = 200;
+const EVENTS = 12; // of lineage
 const MONTH = "30d";
 let order = "size";
 
@@ -69,7 +70,8 @@ function growth(c) {
 
 /** Tell one community's story: its days, documents, sources, edits and withdrawals. */
 export async function showStory(place, id) {
-  const story = await get(`v1/communities/${encodeURIComponent(id)}?documents=${TIMELINE}`);
+  const at = `v1/communities/${encodeURIComponent(id)}`;
+  const [story, lineage] = await Promise.all([get(`${at}?documents=${TIMELINE}`), get(`${at}/lineage?limit=${EVENTS}`)]);
   const c = story.brief;
   const about = telling(c.concepts);
   put(
@@ -88,6 +90,7 @@ export async function showStory(place, id) {
         { class: "side" },
         section("Concepts", h("ul", { class: "chips" }, story.concepts.map((one) => concept(one.key, one.display)))),
         story.children.length ? section("Within this story", h("div", { class: "cards" }, story.children.map(card))) : null,
+        section("Where it came from", descent(lineage)),
       ),
     ),
   );

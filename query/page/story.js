@@ -83,6 +83,34 @@ function change(d) {
   );
 }
 
+/** What became of a story's community and where it came from, newest first. */
+export function descent(lineage) {
+  const told = lineage.events.map((e) =>
+    h("li", {}, h("span", { class: "quiet" }, `generation ${number(e.generation)}: `), event(e, e.community === lineage.id)),
+  );
+  const more = lineage.more ? h("li", { class: "quiet" }, "and what came before") : null;
+  return h("ul", { class: "descent" }, told, more);
+}
+
+function event(e, own) {
+  const concepts = counted(e.shared, "concept");
+  const story = (id) => h("a", { href: `#/story/${id}` }, `story ${id}`);
+  switch (e.kind) {
+    case "birth":
+      return `began with ${concepts}`;
+    case "growth":
+      return `grew to ${concepts}`;
+    case "decline":
+      return `shrank to ${concepts}`;
+    case "death":
+      return "ended";
+    case "split":
+      return own ? ["came out of ", story(e.related), `, with ${concepts}`] : [story(e.community), ` came out of it, with ${concepts}`];
+    default:
+      return own ? ["went into ", story(e.related), `, with ${concepts}`] : `took in ${concepts} of story ${e.community}`;
+  }
+}
+
 /** How a story's documents spread over its time, with the first and the last day below. */
 export function spread(timelineOfAll, words) {
   return h("figure", { class: "wide" }, bars(timelineOfAll, { width: 640, height: 80 }), h("figcaption", { class: "quiet" }, words));

@@ -217,9 +217,14 @@ class FakeIndex:
             return None
         level, parent = hierarchy.level_of(community), hierarchy.parent_of(community)
         size = hierarchy.size_of(community)
-        birth = LineageRow(1, "birth", community, 0, size)
+        events = (
+            LineageRow(7, "split", community + 40, community, 2),
+            LineageRow(5, "growth", community, 0, size),
+            LineageRow(3, "merge", community + 50, community, 1),
+            LineageRow(1, "birth", community, 0, 3),
+        )
         return CommunityLineage(
-            community, level, parent, size, 1, None, (), (), (birth,)[:limit], more=False
+            community, level, parent, size, 1, None, (), (), events[:limit], more=False
         )
 
     def has_expired(self, document_id: str) -> bool:

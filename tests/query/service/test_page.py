@@ -110,6 +110,21 @@ def test_a_story_and_a_concept_can_be_opened_and_left(visiting):
         page.wait_for_selector("#view-home", state="visible")
 
 
+def test_a_story_tells_where_it_came_from_and_how_it_grew(visiting):
+    desk = Desk()
+    size = desk.index.snapshot.hierarchy.size_of(1)
+    with visiting(desk) as visit:
+        visit.page.click(".card h3 a")
+        visit.page.wait_for_selector(".descent li")
+        assert visit.page.inner_text(".descent").splitlines() == [
+            "generation 7: story 41 came out of it, with 2 concepts",
+            f"generation 5: grew to {size} concepts",
+            "generation 3: took in 1 concept of story 51",
+            "generation 1: began with 3 concepts",
+        ]
+        assert visit.page.get_attribute(".descent a", "href") == "#/story/41"
+
+
 def test_the_operations_view_shows_lag_and_rejects(visiting):
     with visiting(Desk()) as visit:
         visit.page.click("nav >> text=Operations")
