@@ -162,6 +162,14 @@ class Settings(BaseSettings):
         "What the writer does with a record that another analyzer analysed: hold its partition, "
         "or analyse the record itself.",
     )
+    analyses_batch: int = _setting(
+        "Many hosts",
+        600,
+        "Records after which the writer closes a batch where they bring their analyses: more than "
+        "`batch_records`, since nothing waits for the analysis of so many.",
+        "records",
+        ge=1,
+    )
     extract_group: str = _setting(
         "Many hosts",
         "tidegraph-extract",

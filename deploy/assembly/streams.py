@@ -145,10 +145,10 @@ def message_limits(settings: Settings) -> MessageLimits:
     return MessageLimits(message_bytes=settings.message_max_bytes)
 
 
-def consumer_settings(settings: Settings) -> ConsumerSettings:
-    """How batches are cut and records are decoded."""
+def consumer_settings(settings: Settings, *, analyzed: bool = False) -> ConsumerSettings:
+    """How batches are cut and records are decoded; ``analyzed``: they bring their analyses."""
     return ConsumerSettings(
-        batch_records=settings.batch_records,
+        batch_records=settings.analyses_batch if analyzed else settings.batch_records,
         batch_bytes=settings.batch_bytes,
         batch_age=settings.batch_age,
         limits=message_limits(settings),

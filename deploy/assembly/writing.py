@@ -85,7 +85,7 @@ def ingestion(
             writer,
             pool,
             keeper,
-            consumer_settings(settings),
+            consumer_settings(settings, analyzed=elsewhere),
             observe=observe,
             withheld=withheld,
         )

@@ -18,7 +18,7 @@ CHECKPOINT_SUFFIX = ".graph"
 """Takes the place of a store file's ``.db`` in the name of its checkpoint."""
 BUSY_MILLIS = 10_000
 _PAGES_AT_ONCE = 4096  # 16 MiB
-_FOLDED_PAGES = 4096  # of the write-ahead log, 16 MiB
+_FOLDED_PAGES = 8192  # of the write-ahead log, 32 MiB
 _FULL = 1 << 20
 """Bytes below which a disk counts as full, when something failed on it."""
 
@@ -68,8 +68,8 @@ def open_writable(path: Path, *, migrated: Told = lambda _: None) -> sqlite3.Con
         # FULL: an acknowledged generation survives a power cut, not only a crash.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -65536")
-        # A batch writes some five hundred pages, many of them again in the next: folded in after
-        # each, as SQLite does unless told otherwise, they were written and synced twice.
+        # A batch writes a thousand pages and more, many of them again in the next: folded in after
+        # each, as SQLite does unless told otherwise, they are written and synced twice.
         connection.execute(f"PRAGMA wal_autocheckpoint = {_FOLDED_PAGES}")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version == 0:

@@ -96,10 +96,10 @@ class _Bench:
         with self._extractor(topic, free_ports(1)[0]), self._extractor(topic, free_ports(1)[0]):
             self._reached(f"{topic}-analyses", len(self._messages))
         # The first run may read a batch beyond what it is asked for.
-        most = len(self._messages) - _HUNDREDS - 200
+        most = len(self._messages) - _HUNDREDS - 600
         reports, wall, cpu = self._write(topic, most)
         done = sum(report.records for report in reports)
-        hundreds, *_ = self._write(topic, _HUNDREDS, batch_records=100)
+        hundreds, *_ = self._write(topic, _HUNDREDS, analyses_batch=100)
         commits = [1000 * report.committed for report in hundreds]
         return [
             Row("writer alone, prepared analyses", done / wall, "documents/s", ">= 1500"),
