@@ -23,6 +23,7 @@ from index.communities.hierarchy import Hierarchy
 from index.communities.kernels import edges, repair
 from index.communities.kernels.settle import settle
 from index.communities.kernels.state import (
+    BATCH,
     CUT,
     DEPTH,
     FRONTIER,
@@ -40,13 +41,14 @@ from index.communities.kernels.state import (
 )
 from index.communities.partition import MAX_SIZE, leiden
 from index.counts.graph import Counts
-from index.types import Delta
+from index.types import Delta, Int32Array
 
-_MERGE_BACK = 0.8  # share of the size limit at which a split community becomes whole again
+_MERGE_BACK = 0.76  # share of the size limit at which a split community becomes whole again
 _UNIT = 4  # times the size limit: the largest community that is moved as a whole
 _AGAIN = 1.2  # growth at which an unsplittable community is tried again
 _UPHEAVAL = 0.1  # share of all co-occurrences in one batch from which stories hold less
 _LOOSE = 0.1  # share of the stickiness that is left then
+_NEVER = 1 << 30  # concepts: no community is ever so large
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class DynamicSettings:
     forgoes adds up. Measured on the newswire by day, a window of two weeks, from four beginnings:
     worst day's modularity of C0 .966 to .972 of the worst static run's, then .973 to .985; median
     day's .998, then 1.009.
+    ``holding``: times that share for a concept none of whose ties the batch changed, and for a unit
+    as far as it consists of such; measured in docs/decisions/0007.
     ``work_factor`` and ``work_floor``: moves end once the edges scanned in a batch reach
     ``work_floor + work_factor * degrees of the frontier``.
     """
@@ -68,6 +72,7 @@ class DynamicSettings:
     max_size: int = MAX_SIZE
     seed: int = 0
     stickiness: float = 0.03
+    holding: float = 8.0
     work_factor: int = 30
     work_floor: int = 20_000
 
@@ -127,6 +132,7 @@ class DynamicCommunities:
         self._stuck: dict[int, int] = {}
         self._split = 0
         self._stick = self._settings.stickiness
+        self._loose = kept is None
         self._whole = self._settings.max_size if queue_all else self._small
         self._state: State
         if kept is None:
@@ -145,16 +151,19 @@ class DynamicCommunities:
 
         Raises ``NegativeCountError`` and changes nothing where the counts refuse the delta.
         """
-        self._counts.apply(delta)
-        return self.follow(delta)
+        return self.follow(delta, self._counts.apply(delta))
 
-    def follow(self, delta: Delta) -> tuple[Adoption, Work]:
-        """Bring the hierarchy up to a delta that the counts have taken already."""
+    def follow(self, delta: Delta, held: Int32Array) -> tuple[Adoption, Work]:
+        """Bring the hierarchy up to a delta that the counts have taken already.
+
+        ``held``: w of its pairs before it.
+        """
         self._grow()
         self._start()
         if np.abs(delta.dw).sum() >= _UPHEAVAL * self._counts.W:
             self._stick *= _LOOSE
-        changed, _ = retie(self._state, self._counts.f, delta, self._epoch)
+            self._loose = True
+        changed, _ = retie(self._state, self._counts.f, delta, held, self._epoch)
         return self._settle(changed)
 
     def settle(self) -> tuple[Adoption, Work]:
@@ -164,6 +173,7 @@ class DynamicCommunities:
 
     def _start(self) -> None:
         self._state.counters[[WORK, MOVES, STEP, FRONTIER, REPAIRED, CUT, MERGED]] = 0
+        self._state.counters[BATCH] += 1
         self._split = 0
         self._stick = self._settings.stickiness
 
@@ -174,7 +184,7 @@ class DynamicCommunities:
 
     def _settle(self, ties_changed: int) -> tuple[Adoption, Work]:
         self._follow()
-        self._whole = self._small
+        self._whole, self._loose = self._small, False
         adoption = self._name()
         counters = self._state.counters
         work = Work(
@@ -193,9 +203,11 @@ class DynamicCommunities:
     def _follow(self) -> None:
         """Run the kernel to its end, and give it what it asks for on the way."""
         chosen = self._settings
+        margins = self._stick, (1.0 if self._loose else chosen.holding) * self._stick
+        full = _NEVER if self._loose else chosen.max_size
         bounds = chosen.work_floor, chosen.work_factor
         sizes = _UNIT * chosen.max_size, chosen.max_size, self._whole
-        while (todo := settle(self._state, self._stick, *bounds, *sizes)) != repair.DONE:
+        while (todo := settle(self._state, *margins, full, *bounds, *sizes)) != repair.DONE:
             if todo == repair.MORE_SLOTS:
                 self._want_slots(int(self._state.counters[WANTED]))
             elif todo == repair.RECOUNT:

@@ -16,13 +16,16 @@ def crossing(state: State, f: Int32Array, delta: Delta, epoch: Epoch) -> tuple[I
     return delta.concepts[crossed], buckets[crossed]
 
 
-def retie(state: State, f: Int32Array, delta: Delta, epoch: Epoch) -> tuple[int, Int32Array]:
+def retie(
+    state: State, f: Int32Array, delta: Delta, held: Int32Array, epoch: Epoch
+) -> tuple[int, Int32Array]:
     """Take a delta, already applied to the counts, into ties, sums and queues.
 
+    ``held`` int32: w of its pairs before it.
     Returns the number of ties changed and the concepts of the delta that cross. First the pairs
     change at the old buckets, then whole rows at the new ones: so no pair is looked up twice.
     """
     across, buckets = crossing(state, f, delta, epoch)
-    changed = edges.retie(state, delta.u, delta.v, delta.dw)
+    changed = edges.retie(state, delta.u, delta.v, delta.dw, held)
     changed += edges.cross(state, across, buckets)
     return int(changed), across

@@ -146,7 +146,8 @@ class LiveCommunities:
         self._dynamic = DynamicCommunities(
             self.counts, named.hierarchy, found.epoch, named.next_id, self._settings, kept=kept
         )
-        settled, work = self._dynamic.follow(since)
+        held = self.counts.held(since.u, since.v) - since.dw
+        settled, work = self._dynamic.follow(since, held)
         self.next_id = settled.next_id
         return Applied((named, settled), work)
 

@@ -16,6 +16,11 @@ from numba.extending import intrinsic
 
 _ROWS = "int64[::1], int32[::1], int32[::1], int32[::1], int32[::1]"
 _PAIRS = "int32[::1], int32[::1], int32[::1]"
+_CHANGES = "int32[:, ::1]"
+X, OTHER, CHANGE, PLACE, HELD = range(5)
+"""Rows of the changes of pairs: the concept whose row changes, its partner, what w gains; where the
+partner stands, counted from where the row begins, and what w was."""
+
 FULL = -(2**62)
 """What ``change_row`` returns where the pool has no room."""
 
@@ -85,21 +90,35 @@ def lower_bound(low, high, key, neighbour):
     return low
 
 
-@njit(f"int64({_PAIRS}, {_ROWS})", cache=True, nogil=True)
-def first_negative(u, v, dw, start, degree, capacity, neighbour, weight):
-    """Index of the first pair that a delta would make negative; -1 if there is none."""
-    start, degree = lent(start), lent(degree)
-    neighbour, weight = lent(neighbour), lent(weight)
-    for i in range(len(u)):
-        if dw[i] >= 0:
-            continue
-        x = u[i]
-        end = start[x] + degree[x]
-        at = lower_bound(start[x], end, v[i], neighbour)
-        held = weight[at] if at < end and neighbour[at] == v[i] else 0
-        if held + dw[i] < 0:
-            return i
-    return -1
+@njit(f"void({_CHANGES}, {_ROWS})", cache=True, nogil=True)
+def seek(pairs, start, degree, capacity, neighbour, weight):
+    """Fill ``PLACE`` and ``HELD`` of pairs sorted by (x, other).
+
+    What is in no row holds 0, and would have to stand at its place. All searches of a row take
+    their steps together, and none waits for another: most of a step is a wait for memory.
+    """
+    start, degree, neighbour, weight = lent(start), lent(degree), lent(neighbour), lent(weight)
+    rows, others, place, held = pairs[X], pairs[OTHER], pairs[PLACE], pairs[HELD]
+    n, i = np.uint64(len(rows)), np.uint64(0)
+    while i < n:
+        x, end = rows[i], i
+        while end < n and rows[end] == x:
+            place[end] = 0
+            end += np.uint64(1)
+        low, length = np.uint64(start[x]), np.uint64(degree[x])
+        left = length
+        while left > 0:
+            step = max(left >> np.uint64(1), np.uint64(1))
+            for e in range(i, end):
+                at = np.uint64(place[e])
+                before = neighbour[low + at + step - np.uint64(1)] < others[e]
+                place[e] = np.int32(at + (step if before else np.uint64(0)))
+            left = left - step if left > 1 else np.uint64(0)
+        for e in range(i, end):
+            at = np.uint64(place[e])
+            found = at < length and neighbour[low + at] == others[e]
+            held[e] = weight[low + at] if found else np.int32(0)
+        i = end
 
 
 @njit("int64(int64, int64, int64, int32[::1], int32[::1])", cache=True, nogil=True)
@@ -127,100 +146,94 @@ def make_room(x, more, start, degree, capacity, neighbour, weight, tail):
     return True
 
 
-@njit("int64(int64, int64, int64, int32[::1], int32[::1])", cache=True, nogil=True)
-def count_missing(low, end, k, others, neighbour):
-    """How many of ``others[:k]`` (sorted) do not stand in [low, end)."""
-    missing = 0
-    at = low
-    for i in range(k):
-        at = lower_bound(at, end, others[i], neighbour)
-        missing += at == end or neighbour[at] != others[i]
-    return missing
-
-
-@njit(f"int64(int64, int64, int64, {_PAIRS}, int32[::1])", cache=True, nogil=True)
-def change_held(low, end, k, others, dw, neighbour, weight):
+@njit(f"int64(int64, int64, int64, {_CHANGES}, int32[::1], int32[::1])", cache=True, nogil=True)
+def change_held(low, end, k, changes, neighbour, weight):
     """Add to the entries that stand in [low, end), closing the holes of those that end.
 
-    What is missing is moved to the front of ``others`` and ``dw``. Returns the new end.
+    What is missing is moved to the front of ``changes``. Returns the new end.
     """
-    missing = 0
-    at = low
+    missing = closed = 0
     to, kept = int64(-1), end  # entries from ``kept`` on go to ``to``, once there is a hole
     for i in range(k):
-        at = lower_bound(at, end, others[i], neighbour)
-        if at == end or neighbour[at] != others[i]:
-            others[missing] = others[i]
-            dw[missing] = dw[i]
+        at = low + changes[PLACE, i]
+        if changes[HELD, i] == 0:
+            changes[OTHER, missing] = changes[OTHER, i]
+            changes[CHANGE, missing] = changes[CHANGE, i]
+            changes[PLACE, missing] = changes[PLACE, i] - closed
             missing += 1
             continue
-        weight[at] += dw[i]
+        weight[at] += changes[CHANGE, i]
         if weight[at] == 0:
             to = at if to < 0 else move_entries(to, kept, at, neighbour, weight)
             kept = at + 1
+            closed += 1
     return end if to < 0 else move_entries(to, kept, end, neighbour, weight)
 
 
-@njit(f"void(int64, int64, int64, {_PAIRS}, int32[::1])", cache=True, nogil=True)
-def merge_in(low, end, k, others, dw, neighbour, weight):
-    """Merge ``others[:k]`` into the sorted row [low, end), from the back; it becomes k longer."""
+@njit(f"void(int64, int64, int64, {_CHANGES}, int32[::1], int32[::1])", cache=True, nogil=True)
+def merge_in(low, end, k, changes, neighbour, weight):
+    """Merge the first k changes into the sorted row [low, end), from the back."""
     for left in range(k - 1, -1, -1):
-        at = lower_bound(low, end, others[left], neighbour)
+        at = low + changes[PLACE, left]
         move_entries(at + left + 1, at, end, neighbour, weight)
-        neighbour[at + left] = others[left]
-        weight[at + left] = dw[left]
+        neighbour[at + left] = changes[OTHER, left]
+        weight[at + left] = changes[CHANGE, left]
         end = at
 
 
-@njit(f"int64(int32, int64, int32[::1], int32[::1], {_ROWS}, int64[::1])", cache=True, nogil=True)
-def change_row(x, k, others, dw, start, degree, capacity, neighbour, weight, tail):
+@njit(f"int64(int32, int64, {_CHANGES}, {_ROWS}, int64[::1])", cache=True, nogil=True)
+def change_row(x, k, changes, start, degree, capacity, neighbour, weight, tail):
     """Add k sorted changes to row x in one pass; returns entries made less entries removed.
 
-    ``others[:k]`` and ``dw[:k]`` are overwritten. A hub with many changes is merged once, not
-    shifted once for each. Returns ``FULL`` and changes nothing where the pool has no room.
+    The first k of ``changes`` are overwritten. A hub with many changes is merged once, not shifted
+    once for each. Returns ``FULL`` and changes nothing where the pool has no room.
     """
-    before = degree[x]
-    made = count_missing(start[x], start[x] + before, k, others, neighbour)
+    before, made = degree[x], 0
+    for i in range(k):
+        made += changes[HELD, i] == 0
     if not make_room(x, made, start, degree, capacity, neighbour, weight, tail):
         return FULL
     low = start[x]
-    end = change_held(low, low + before, k, others, dw, neighbour, weight)
-    merge_in(low, end, made, others, dw, neighbour, weight)
+    end = change_held(low, low + before, k, changes, neighbour, weight)
+    merge_in(low, end, made, changes, neighbour, weight)
     degree[x] = end + made - low
     return degree[x] - before
 
 
 @njit(
-    f"void(int64[::1], {_PAIRS}, {_PAIRS}, {_ROWS}, int64[::1], int64[::1])", cache=True, nogil=True
+    f"void(int64[::1], {_CHANGES}, {_CHANGES}, {_ROWS}, int64[::1], int64[::1])",
+    cache=True,
+    nogil=True,
 )
-def apply_pairs(
-    done, u, v, dw, by_v, to_u, by_dw, start, degree, capacity, neighbour, weight, tail, ends
-):
+def apply_pairs(done, pairs, other_way, start, degree, capacity, neighbour, weight, tail, ends):
     """Apply a delta row by row, from ``done`` on; stops where the pool is full.
 
-    ``u, v, dw`` are sorted by (u, v); ``by_v, to_u, by_dw`` the same pairs sorted by (v, u).
+    ``pairs`` int32[5, n] is sorted by (x, other), each x below its partner; ``other_way`` holds
+    the same pairs with their ends exchanged.
     ``done`` int64[2] counts the pairs of either order that are applied and is kept up to date,
     so that the call can be repeated with a larger pool. ``ends[0]`` counts the entries held.
     """
-    n = len(u)
-    others, changes = np.empty(n, np.int32), np.empty(n, np.int32)
+    n = pairs.shape[1]
+    changes = np.empty(pairs.shape, np.int32)
     start, degree, capacity, tail = lent(start), lent(degree), lent(capacity), lent(tail)
     neighbour, weight = lent(neighbour), lent(weight)
     i, j = done[0], done[1]
     while i < n or j < n:
-        x = u[i] if j == n or (i < n and u[i] < by_v[j]) else by_v[j]
+        x = pairs[X, i] if i < n else other_way[X, j]
+        if j < n:
+            x = min(x, other_way[X, j])
         k = 0
-        while j < n and by_v[j] == x:  # partners below x come first
-            others[k] = to_u[j]
-            changes[k] = by_dw[j]
+        while j < n and other_way[X, j] == x:  # partners below x come first
+            for c in range(OTHER, HELD + 1):
+                changes[c, k] = other_way[c, j]
             j += 1
             k += 1
-        while i < n and u[i] == x:
-            others[k] = v[i]
-            changes[k] = dw[i]
+        while i < n and pairs[X, i] == x:
+            for c in range(OTHER, HELD + 1):
+                changes[c, k] = pairs[c, i]
             i += 1
             k += 1
-        grown = change_row(x, k, others, changes, start, degree, capacity, neighbour, weight, tail)
+        grown = change_row(x, k, changes, start, degree, capacity, neighbour, weight, tail)
         if grown == FULL:
             return
         ends[0] += grown

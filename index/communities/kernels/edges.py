@@ -6,6 +6,7 @@ from numba import njit
 from index.communities.kernels.bonds import change_path, collect, pour
 from index.communities.kernels.places import take_path, take_slot
 from index.communities.kernels.state import (
+    BATCH,
     CHANGED,
     DEPTH,
     FREE,
@@ -22,6 +23,7 @@ from index.communities.kernels.state import (
     ROOT,
     SHIFT,
     SIZE,
+    STIRRED,
     THRESHOLD,
     TIES,
     TOP,
@@ -35,12 +37,12 @@ from index.communities.kernels.state import (
     load,
     loose_end,
     soil,
+    strength,
     tear,
     tie,
     touch,
     weaken,
 )
-from index.counts.kernels import lower_bound
 
 
 @inner_njit
@@ -75,6 +77,7 @@ def take_over(concept, lists, counters, along, sums, slots, x, y, old, new, near
     step = int(new > 0) - int(old > 0)
     concept[x, TIES] += step
     concept[y, TIES] += step
+    concept[y, STIRRED] = counters[BATCH]
     loose_end(concept, lists, counters, y)
     sums[0, INNER] += 2 * (new - old)
     near, below = collect(
@@ -84,39 +87,51 @@ def take_over(concept, lists, counters, along, sums, slots, x, y, old, new, near
     return near, below
 
 
+@inner_njit
+def take_changes(st, x, count):
+    """Let the first ``count`` ties of x that are laid out in ``row`` go from old to new weights."""
+    concept, lists, counters, along = st.concept, st.lists, st.counters, st.along
+    sums, slots, row = st.sums, st.slots, st.row
+    near, below, most = TOP, TOP, slots.shape[1] - 1
+    concept[x, STIRRED] = counters[BATCH]
+    ask_for(concept, row, count)
+    for i in range(count):
+        y, old, new = np.uint32(row[i, 0]), row[i, 1], row[i, 2]
+        near, below = take_over(
+            concept, lists, counters, along, sums, slots, x, y, old, new, near, below
+        )
+        # A slot whose changes cancel out may be listed again: pour before the list is full.
+        if near >= most or below >= most:
+            pour(st, concept[x], TOP, near, below, PLUS)
+            near, below = TOP, TOP
+    loose_end(concept, lists, counters, x)
+    pour(st, concept[x], TOP, near, below, PLUS)
+
+
 @njit(cache=True, nogil=True)
-def retie(st, u, v, dw):
-    """Take over pairs u < v (int32, sorted) whose w has already changed by ``dw``.
+def retie(st, u, v, dw, held):
+    """Take over pairs u < v (int32, sorted) whose w, once ``held``, has changed by ``dw``.
 
     Returns the number of ties that changed. Buckets are still the old ones.
     """
     st = borrowed(st)
-    concept, lists, counters, logs, along = st.concept, st.lists, st.counters, st.logs, st.along
-    sums, slots, neighbour, weight, bucket = st.sums, st.slots, st.neighbour, st.weight, st.bucket
+    counters, logs, bucket, row = st.counters, st.logs, st.bucket, st.row
     base, threshold = TOP, counters[THRESHOLD]
-    most = slots.shape[1] - 1
-    changed, near, below, at, end = 0, TOP, TOP, TOP, TOP
+    changed, count = TOP, TOP
     for i in range(len(u)):
-        x, y = u[i], v[i]
+        x, y = u[i], np.uint32(v[i])
         if i == 0 or x != u[i - 1]:
-            at = st.start[x]
-            end = at + st.degree[x]
             base = base_of(bucket, counters, x)
-        at = lower_bound(at, end, y, neighbour)
-        now = weight[at] if at < end and neighbour[at] == y else np.int32(0)
-        was = np.int32(now - dw[i])
-        old = tie(was, bucket[y], logs, base, threshold) if was else np.int64(0)
-        new = tie(now, bucket[y], logs, base, threshold) if now else np.int64(0)
-        if old != new:
-            changed += 1
-            near, below = take_over(
-                concept, lists, counters, along, sums, slots, x, y, old, new, near, below
-            )
-        # A slot whose changes cancel out may be listed again: pour before the list is full.
-        if i + 1 == len(u) or u[i + 1] != x or near >= most or below >= most:
-            loose_end(concept, lists, counters, x)
-            pour(st, concept[x], TOP, near, below, PLUS)
-            near, below = TOP, TOP
+        old = tie(held[i], bucket[y], logs, base, threshold)
+        new = tie(held[i] + dw[i], bucket[y], logs, base, threshold)
+        row[count, 0] = y
+        row[count, 1] = old
+        row[count, 2] = new
+        count += old != new
+        if count and (i + 1 == len(u) or u[i + 1] != x):
+            take_changes(st, x, count)
+            changed += count
+            count = TOP
     return changed
 
 
@@ -128,44 +143,34 @@ def load_changes(st, x, before, now):
     """
     bucket, neighbour, weight, logs, row = st.bucket, st.neighbour, st.weight, st.logs, st.row
     counters = st.counters
-    base_before = counters[SHIFT] - np.int64(before)
-    base_now, threshold = counters[SHIFT] - np.int64(now), counters[THRESHOLD]
-    count, low = 0, st.start[x]
-    for i in range(low, low + st.degree[x]):
-        y = neighbour[i]
-        old = tie(weight[i], bucket[y], logs, base_before, threshold)
-        new = tie(weight[i], bucket[y], logs, base_now, threshold)
+    base, change = counters[SHIFT] - np.int64(before), np.int64(before) - np.int64(now)
+    threshold = counters[THRESHOLD]
+    count, low, length = np.uint64(0), np.uint64(st.start[x]), np.uint64(st.degree[x])
+    for i in range(low, low + length):
+        y, w = np.uint32(neighbour[i]), weight[i]
+        old = strength(w, bucket[y], logs, base)
+        new = old + np.int64(w) * change
         row[count, 0] = y
-        row[count, 1] = old
-        row[count, 2] = new
-        count += old != new
-    ask_for(st.concept, row, count)
-    counters[WORK] += st.degree[x]
-    return count
+        row[count, 1] = old if old >= threshold else TOP
+        row[count, 2] = new if new >= threshold else TOP
+        count += np.uint64(max(old, new) >= threshold)
+    counters[WORK] += length
+    return np.int64(count)
 
 
 @njit(cache=True, nogil=True)
 def cross(st, concepts, buckets):
     """Let concepts go over into other buckets, after the counts changed; returns ties changed."""
     st = borrowed(st)
-    concept, lists, counters, along = st.concept, st.lists, st.counters, st.along
-    sums, slots, row = st.sums, st.slots, st.row
-    changed = 0
+    changed = TOP
     for j in range(len(concepts)):
         x = concepts[j]
         before = st.bucket[x]
         st.bucket[x] = buckets[j]
-        near, below = TOP, TOP
         count = load_changes(st, x, before, buckets[j])
-        counters[FRONTIER] += st.degree[x]
-        for i in range(count):
-            y, old, new = np.int32(row[i, 0]), row[i, 1], row[i, 2]
-            near, below = take_over(
-                concept, lists, counters, along, sums, slots, x, y, old, new, near, below
-            )
+        st.counters[FRONTIER] += st.degree[x]
+        take_changes(st, x, count)
         changed += count
-        loose_end(concept, lists, counters, x)
-        pour(st, concept[x], TOP, near, below, PLUS)
     return changed
 
 

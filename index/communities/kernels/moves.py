@@ -5,6 +5,7 @@ import numpy as np
 from index.communities.kernels.bonds import change_path
 from index.communities.kernels.places import take_path, take_slot
 from index.communities.kernels.state import (
+    BATCH,
     CHILDREN,
     DEPTH,
     INNER,
@@ -18,6 +19,7 @@ from index.communities.kernels.state import (
     SHARED,
     SIZE,
     SLACK,
+    STIRRED,
     SUMS,
     TOP,
     WORK,
@@ -53,11 +55,12 @@ def gather(concept, row, sums, slots, ties, k, above):
 
 
 @inner_njit
-def best_slot(sums, slots, own, total, count, whole):
+def best_slot(slot, sums, slots, own, total, count, whole, full):
     """The slot but ``own`` that is best to join (-1: none) and what joining gains.
 
     Gain of joining c: ties to c less ``total * sums[c] / whole`` (resolution 1). Of equal slots
-    the lowest. Clears ``SHARED``.
+    the lowest. One of ``full`` members that is not split takes in only who has nowhere else to go:
+    whoever joins breaks it up for all, so joining counts as a loss of all ties. Clears ``SHARED``.
     """
     margin = 1e-9 * (1.0 + total)
     best, chosen = -np.inf, np.int32(-1)
@@ -65,6 +68,8 @@ def best_slot(sums, slots, own, total, count, whole):
         c = slots[NEAR, j]
         if c != own:
             gain = sums[c, SHARED] - total * (sums[c, SUMS] / whole)
+            if slot[c, SIZE] >= full and slot[c, CHILDREN] == 0:
+                gain -= total
             if gain > best + margin or (gain > best - margin and c < chosen):
                 best = max(gain, best)
                 chosen = c
@@ -73,7 +78,7 @@ def best_slot(sums, slots, own, total, count, whole):
 
 
 @inner_njit
-def descend(st, ties, k, path):
+def descend(st, ties, k, path, full):
     """Complete the path of the concept in ``row`` below level k: the child that suits it best."""
     sums, slots, slot = st.sums, st.slots, st.slot
     for j in range(k + 1, DEPTH):
@@ -83,7 +88,7 @@ def descend(st, ties, k, path):
             return
         count, total = gather(st.concept, st.row, sums, slots, ties, j, above)
         whole = max(sums[above, INNER], np.int64(1))
-        path[j], _ = best_slot(sums, slots, np.int32(-1), total, count, whole)
+        path[j], _ = best_slot(slot, sums, slots, np.int32(-1), total, count, whole, full)
         st.counters[WORK] += ties
 
 
@@ -145,18 +150,19 @@ def follow(concept, lists, counters, row, x, ties, k, left, to):
 
 
 @inner_njit
-def choose(st, x, ties, k, c, stick, path):
-    """Whether x is to leave c at level k; ``path`` is then complete. ``stick``: see local_moves."""
-    concept, sums, slots = st.concept, st.sums, st.slots
+def choose(st, x, ties, k, c, stick, hold, full, path):
+    """Whether x is to leave c at level k; ``path`` is then complete; see ``local_moves``."""
+    concept, sums, slot, slots = st.concept, st.sums, st.slot, st.slots
     above = np.int32(0) if k == 0 else concept[x, k - 1]
     whole = sums[above, INNER]
     if whole == 0:
         return False
     near, total = gather(concept, st.row, sums, slots, ties, k, above)
     stay = sums[c, SHARED] - total * ((sums[c, SUMS] - total) / whole)
-    to, best = best_slot(sums, slots, c, total, near, whole)
-    margin = stick * total + 1e-9
-    if st.slot[c, SIZE] > 1 and best < 0.0:  # alone it would do better than with any neighbour
+    to, best = best_slot(slot, sums, slots, c, total, near, whole, full)
+    stirred = concept[x, STIRRED] == st.counters[BATCH]
+    margin = (stick if stirred else hold) * total + 1e-9
+    if slot[c, SIZE] > 1 and best < 0.0:  # alone it would do better than with any neighbour
         to, best = np.int32(-1), 0.0
         if stay < -margin:
             to = take_slot(st, k, above)
@@ -165,16 +171,17 @@ def choose(st, x, ties, k, c, stick, path):
         return False
     take_path(path, concept, x, k)
     path[k] = to
-    descend(st, ties, k, path)
+    descend(st, ties, k, path, full)
     return True
 
 
 @inner_njit
-def local_moves(st, k, stick, limit):
+def local_moves(st, k, stick, hold, full, limit):
     """Move concepts at level k to where they gain most, until nobody waits or work is spent.
 
     ``stick``: share of its ties that a concept must gain to move. A tie means staying, so that
-    nothing flips for ever; a little more means that a story keeps its concepts.
+    nothing flips for ever; a little more means that a story keeps its concepts. ``hold``: the same
+    for one whose own ties this batch did not change. ``full``: see ``best_slot``.
     ``limit``: value of the work counter at which to stop; who still waits then stays queued.
     """
     concept, lists, counters, row = st.concept, st.lists, st.counters, st.row
@@ -192,7 +199,7 @@ def local_moves(st, k, stick, limit):
             if c < 0:
                 continue
             ties = load(st, x)
-            if not choose(st, x, ties, k, c, stick, path):
+            if not choose(st, x, ties, k, c, stick, hold, full, path):
                 continue
             loosen(concept, lists, counters, row, x, ties, k)
             change_path(st, x, k, path, ties)

@@ -134,7 +134,7 @@ def keep_sizes_here(st, level, most, small):
 
 
 @inner_njit
-def move_around(st, level, stick, unit_size):
+def move_around(st, level, stick, hold, full, unit_size):
     """Local moves, repairs and units in turn, until nobody wants to move or work is spent."""
     counters = st.counters
     limit = counters[LIMIT]
@@ -149,12 +149,12 @@ def move_around(st, level, stick, unit_size):
             if want(counters, count):
                 return MORE_SLOTS
             if count:
-                local_moves(st, level, stick, limit)
+                local_moves(st, level, stick, hold, full, limit)
             counters[STEP] = _MEND
             continue
         if want(counters, counters[TOUCHED]):
             return MORE_SLOTS
-        moved = unit_moves(st, level, unit_size, stick, limit)
+        moved = unit_moves(st, level, unit_size, stick, hold, limit)
         if not moved and (not waiting(st, level) or counters[WORK] >= limit):
             break
         counters[ROUND] += 1
@@ -164,11 +164,11 @@ def move_around(st, level, stick, unit_size):
 
 
 @inner_njit
-def settle_level(st, level, stick, unit_size, most, small):
+def settle_level(st, level, stick, hold, full, unit_size, most, small):
     """Bring one level to rest."""
     counters = st.counters
     if counters[STEP] < _ABOVE:
-        todo = move_around(st, level, stick, unit_size)
+        todo = move_around(st, level, stick, hold, full, unit_size)
         if todo != DONE:
             return todo
     before = counters[WORK]
@@ -184,9 +184,12 @@ def settle_level(st, level, stick, unit_size, most, small):
 
 
 @njit(cache=True, nogil=True)
-def settle(st, stick, floor, factor, unit_size, most, small):
+def settle(st, stick, hold, full, floor, factor, unit_size, most, small):
     """Let the whole frontier settle; returns what is asked for before the next call.
 
+    ``stick``: share of its ties that a concept or a unit must gain to move; ``hold``: the same for
+    a concept whose ties did not change.
+    ``full``: concepts from which a community that is not split takes no more in.
     ``floor`` and ``factor`` give the work allowed, ``unit_size`` the largest community that is
     moved as a whole, ``most`` the size limit, ``small`` the size at which a split one becomes whole
     again. Call it first with ``STEP`` 0.
@@ -206,7 +209,7 @@ def settle(st, stick, floor, factor, unit_size, most, small):
         level = counters[AT_LEVEL]
         if counters[STEP] == _TIDY and counters[ROUND] == 0 and not unsettled(st, level):
             break
-        todo = settle_level(st, level, stick, unit_size, most, small)
+        todo = settle_level(st, level, stick, hold, full, unit_size, most, small)
         if todo != DONE:
             return todo
         counters[AT_LEVEL] += 1

@@ -27,6 +27,7 @@ Shorts = NDArray[np.int16]
 # Columns of ``State.concept``; columns 0 to DEPTH - 1 are the path of slots.
 TIES, QUEUED, LISTED, MARK = range(DEPTH, DEPTH + 4)
 SLACK = DEPTH + 4
+STIRRED = SLACK + DEPTH
 CONCEPT = 32
 
 # Columns of ``State.slot``.
@@ -46,8 +47,8 @@ LISTS, SLOT_LISTS = 5, 9
 
 # Further fields of ``State.counters``.
 WORK, MOVES, BONDS, SPARE, LOST, SHIFT, THRESHOLD, ROW = range(9, 17)
-STEP, AT_LEVEL, ROUND, WANTED, LIMIT, FRONTIER, REPAIRED, CUT, MERGED = range(17, 26)
-COUNTERS = 26
+STEP, AT_LEVEL, ROUND, WANTED, LIMIT, FRONTIER, REPAIRED, CUT, MERGED, BATCH = range(17, 27)
+COUNTERS = 27
 
 KEY, VALUE = range(2)
 """Fields of a bond in ``bond_long``: ``slot << 32 | other``, and the sum of its ties."""
@@ -85,7 +86,8 @@ class State(NamedTuple):
     ``concept`` int32[n, CONCEPT]: the path (``concept[x, k]`` is the slot of x at level k, -1 below
     its leaf); ``TIES``, their number; ``QUEUED``, bit k: waits for a local move at level k;
     ``LISTED``, bit i: in list i; ``MARK``, scratch, zero between uses; from ``SLACK`` on, what x
-    may lose at each level before another slot suits it better.
+    may lose at each level before another slot suits it better; ``STIRRED``, the last batch in which
+    a tie of x changed.
     ``after`` and ``before`` int32[n, DEPTH] chain the members of a slot from its ``HEAD``.
     ``lists`` int32[LISTS, n]: concepts with a bit in ``QUEUED``; those that may have come apart
     from their leaf; those that have ties and no community, or a community and no ties; those whose
@@ -170,13 +172,22 @@ def borrowed(st):
 
 
 @inner_njit
-def tie(w, by, logs, base, threshold):
-    """The weight of a tie in this epoch: ``w (log2 w - b(fx) - b(fy) + s)``; 0 below threshold.
+def strength(w, by, logs, base):
+    """What pairs mean in this epoch: ``w (log2 w - b(fx) - b(fy) + s)``; ``base`` is ``s - b(fx)``.
 
-    ``base`` is ``s - b(fx)``.
+    Indices are unsigned here and in the loops over rows: for others numba asks each time whether
+    they count from the end, and the rows of a batch have half a million entries.
     """
-    rounded = logs[w] if w < len(logs) else np.int64(np.rint(64.0 * np.log2(np.float64(w))))
-    value = np.int64(w) * (rounded - np.int64(by) + base)
+    at = np.uint32(w)
+    if at < np.uint32(len(logs)):
+        return np.int64(w) * (np.int64(logs[at]) - np.int64(by) + base)
+    return np.int64(w) * (np.int64(np.rint(64.0 * np.log2(np.float64(w)))) - np.int64(by) + base)
+
+
+@inner_njit
+def tie(w, by, logs, base, threshold):
+    """The weight of a tie: its strength, 0 below the threshold."""
+    value = strength(w, by, logs, base)
     return value if value >= threshold else np.int64(0)
 
 
@@ -202,16 +213,16 @@ def load(st, x):
     bucket, neighbour, weight, logs, row = st.bucket, st.neighbour, st.weight, st.logs, st.row
     counters = st.counters
     base, threshold = base_of(bucket, counters, x), counters[THRESHOLD]
-    count, low, length = 0, st.start[x], st.degree[x]
+    count, low, length = np.uint64(0), np.uint64(st.start[x]), np.uint64(st.degree[x])
     for i in range(low, low + length):
-        y = neighbour[i]
-        value = tie(weight[i], bucket[y], logs, base, threshold)
+        y = np.uint32(neighbour[i])
+        value = strength(weight[i], bucket[y], logs, base)
         row[count, 0] = y
         row[count, 1] = value
-        count += value > 0
+        count += np.uint64(value >= threshold)
     ask_for(st.concept, row, count)
     counters[WORK] += length
-    return count
+    return np.int64(count)
 
 
 @inner_njit

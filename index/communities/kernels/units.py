@@ -7,6 +7,7 @@ from index.communities.kernels.moves import follow
 from index.communities.kernels.places import take_path, take_slot
 from index.communities.kernels.repair import move_child
 from index.communities.kernels.state import (
+    BATCH,
     BONDED,
     CHILD,
     CHILDREN,
@@ -19,6 +20,7 @@ from index.communities.kernels.state import (
     OTHER,
     PARENT,
     SIZE,
+    STIRRED,
     SUMS,
     TOUCHED,
     TRIED,
@@ -31,7 +33,7 @@ from index.communities.kernels.state import (
 
 
 @inner_njit
-def unit_moves(st, k, max_size, stick, limit):
+def unit_moves(st, k, max_size, stick, hold, limit):
     """Move whole communities between the slots of level k; returns how many moved.
 
     The communities that this batch touched, at level k and below, of at most ``max_size``
@@ -50,7 +52,7 @@ def unit_moves(st, k, max_size, stick, limit):
         if counters[WORK] >= limit or counters[LOST]:
             return moved
         slot[unit, TRIED] |= 1 << k
-        to = better_home(st, unit, k, stick)
+        to = better_home(st, unit, k, stick, hold)
         if to < 0:
             continue
         carry(st, unit, k, to)
@@ -59,10 +61,37 @@ def unit_moves(st, k, max_size, stick, limit):
 
 
 @inner_njit
-def better_home(st, unit, k, stick):
+def margin_of(st, unit, stick, hold):
+    """What a unit must gain to move, as a share of its ties: the mean of its members' margins."""
+    slot, concept, batch = st.slot, st.concept, st.counters[BATCH]
+    level, still, x = np.int64(slot[unit, LEVEL]), 0, slot[unit, HEAD]
+    while x >= 0:
+        still += concept[x, STIRRED] != batch
+        x = st.after[x, level]
+    return stick + (hold - stick) * still / slot[unit, SIZE]
+
+
+@inner_njit
+def ties_at(st, unit, k):
+    """All ties of a unit, of level k or below, inside its parent at level k."""
+    slot, bond = st.slot, st.bond
+    total = st.sums[unit, SUMS]
+    if slot[unit, LEVEL] == k:
+        return total
+    e = np.int64(slot[unit, BONDED])
+    while e >= 0:
+        if slot[bond[e, OTHER], LEVEL] == k:
+            total += st.bond_long[e, VALUE]
+        e = bond[e, NEXT]
+    return total
+
+
+@inner_njit
+def better_home(st, unit, k, stick, hold):
     """The slot of level k that a unit gains most by moving to; -1 where it is best at home.
 
-    The gain is that of ``best_slot``, with all the unit's ties.
+    The gain is that of ``best_slot``, with all the unit's ties. ``hold``: see ``local_moves``; at
+    C0 nothing is held, since most of what comes together there is new.
     """
     slot, sums, bond, bond_long, counters = st.slot, st.sums, st.bond, st.bond_long, st.counters
     own = st.concept[slot[unit, HEAD], k]
@@ -70,13 +99,7 @@ def better_home(st, unit, k, stick):
     whole = sums[above, INNER]
     if whole == 0 or counters[FREE] == 0:
         return np.int32(-1)
-    total = sums[unit, SUMS]
-    if own != unit:
-        e = np.int64(slot[unit, BONDED])
-        while e >= 0:
-            if slot[bond[e, OTHER], LEVEL] == k:
-                total += bond_long[e, VALUE]
-            e = bond[e, NEXT]
+    total = ties_at(st, unit, k)
     margin = 1e-9 * (1.0 + total)
     best, to = -np.inf, np.int32(-1)
     e = np.int64(slot[unit, BONDED])
@@ -92,10 +115,13 @@ def better_home(st, unit, k, stick):
     stay = 0.0
     if own != unit:
         stay = (sums[unit, SUMS] - sums[unit, INNER]) - total * ((sums[own, SUMS] - total) / whole)
-    margin = stick * total + 1e-9
-    if own != unit and best < 0.0:  # a part that does better as a community of its own
-        return take_slot(st, k, above) if stay < -margin else np.int32(-1)
-    return to if to >= 0 and best > stay + margin else np.int32(-1)
+    alone = own != unit and best < 0.0  # a part that does better as a community of its own
+    lead = (0.0 if alone else best) - stay
+    if lead <= stick * total + 1e-9:
+        return np.int32(-1)
+    if k > 0 and lead <= margin_of(st, unit, stick, hold) * total:
+        return np.int32(-1)
+    return take_slot(st, k, above) if alone else to
 
 
 @inner_njit

@@ -5,6 +5,7 @@ from collections import defaultdict
 import networkx as nx
 import numpy as np
 
+from index.communities.dynamic import _MERGE_BACK
 from index.communities.epoch import LEFT_OUT, Epoch
 from index.communities.hierarchy import Hierarchy
 from index.communities.kernels.state import (
@@ -56,7 +57,7 @@ def validate(dynamic, max_size):
             slot = int(np.flatnonzero(dynamic._ledger.ids == community)[0])
             assert slot in dynamic._stuck, f"community {community} is too large"
         if len(children):
-            assert len(inside) > 0.8 * max_size
+            assert len(inside) > int(_MERGE_BACK * max_size)
     _validate_sums(dynamic, graph)
     assert not state.sums[:, SHARED:].any()
     assert not state.along.any()

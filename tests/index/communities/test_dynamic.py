@@ -93,7 +93,7 @@ def validate_adoption(before, adoption, ever):
 
 
 def test_two_hundred_batches_with_topics_born_and_dying_keep_the_quality():
-    """Modularity of C0 at least 0.99 of the worst of five static seeds, at ten moments; C1 0.97.
+    """Modularity of C0 and C2 at least 0.99 of the worst of five static seeds, of C1 0.96.
 
     And as many communities as they, 15 percent of their range aside, where there are a hundred.
     """
@@ -107,18 +107,18 @@ def test_two_hundred_batches_with_topics_born_and_dying_keep_the_quality():
         living = living[10:] + added
         communities.apply(chunk_delta(added, removed))
         if batch % 20 == 19:
-            _validate_quality(communities)
+            _validate_quality(communities, (0.99, 0.96, 0.99))
     validate(communities, MAX_SIZE)
 
 
-def _validate_quality(communities):
+def _validate_quality(communities, shares=(0.99, 0.97)):
     u, v, weight = all_ties(communities._state)
     weight = weight.astype(np.float64)
     hierarchy = communities.hierarchy
     n = len(hierarchy.leaf)
     rows = [hierarchy.at_level(level) for level in range(hierarchy.depth)]
     static = [partition(u, v, weight, n, seed=seed, max_size=MAX_SIZE).labels for seed in range(5)]
-    for level, share in zip(range(len(rows)), (0.99, 0.97), strict=False):
+    for level, share in zip(range(len(rows)), shares, strict=False):
         worst = min(modularity(u, v, weight, flat(labels, level)) for labels in static)
         assert modularity(u, v, weight, flat(rows, level)) >= share * worst
         counts = [len(np.unique(labels[level])) - 1 for labels in static if len(labels) > level]
