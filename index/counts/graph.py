@@ -165,7 +165,7 @@ class Counts:
         return int(weights[at]) if at < len(neighbours) and neighbours[at] == y else 0
 
     def held(self, u: Int32Array, v: Int32Array) -> Int32Array:
-        """w of pairs that are sorted by (u, v)."""
+        """What w is for pairs that are sorted by (u, v)."""
         found: Int32Array = self._sought(u, v, np.zeros(len(u), np.int32))[kernels.HELD]
         return found
 

@@ -65,6 +65,15 @@ def test_any_sequence_of_deltas_equals_a_fresh_build(first, batches):
 
 
 @given(CHUNKS, CHUNKS)
+def test_a_delta_tells_what_its_pairs_held_before(first, added):
+    counts, (_, w) = built(first), naive(first)
+    delta = chunk_delta(added, first[:3])
+    pairs = list(zip(delta.u.tolist(), delta.v.tolist(), strict=True))
+    assert counts.held(delta.u, delta.v).tolist() == [w[pair] for pair in pairs]
+    assert counts.apply(delta).tolist() == [w[pair] for pair in pairs]
+
+
+@given(CHUNKS, CHUNKS)
 def test_insert_then_delete_is_the_identity(kept, passing):
     counts = built(kept)
     before = state(counts), counts.F, counts.W
