@@ -22,6 +22,9 @@ from index.counts.delta import summed
 from index.counts.graph import Counts
 from index.types import Delta
 
+_NOTED = 1 << 20  # pairs noted for an adoption from which on they are summed up now and then
+_DELTAS = 256  # deltas noted at most
+
 
 @dataclass(frozen=True, slots=True)
 class Applied:
@@ -112,7 +115,7 @@ class LiveCommunities:
             applied = Applied((adoption,), work)
         self.changed += int(np.abs(delta.dw).sum())
         if self._since is not None:
-            self._since.append(delta)
+            self._since = _noted(self._since, delta)
         return applied
 
     @property
@@ -155,3 +158,11 @@ class LiveCommunities:
         return DynamicCommunities(
             self.counts, self._hierarchy, epoch, self.next_id, self._settings, queue_all=True
         )
+
+
+def _noted(since: list[Delta], delta: Delta) -> list[Delta]:
+    """The deltas with one more; so few pairs twice that a long run does not fill the memory."""
+    since = [*since, delta]
+    later = sum(len(one.u) for one in since[1:])
+    many = later > max(len(since[0].u), _NOTED) or len(since) > _DELTAS
+    return [summed(since)] if many else since

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from index.communities import live as live_module
 from index.communities.dynamic import DynamicSettings
 from index.communities.fullrun import GroupingSettings, full_run
 from index.communities.hierarchy import Hierarchy
@@ -27,9 +28,17 @@ def nothing():
 
 
 @settings(max_examples=12)
-@given(SEEDS, st.lists(st.integers(0, 5), min_size=2, max_size=4))
-def test_what_came_while_a_run_was_made_is_in_the_hierarchy_that_is_taken_over(seed, meanwhile):
-    """Runs over any number of batches, concepts born and gone since; one run after another."""
+@given(SEEDS, st.lists(st.integers(0, 5), min_size=2, max_size=4), st.sampled_from([1, 1 << 20]))
+def test_what_came_while_a_run_was_made_is_in_the_hierarchy_that_is_taken_over(
+    seed, meanwhile, noted
+):
+    """Any number of batches, summed up or not, concepts born and gone; one run after another."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(live_module, "_NOTED", noted)
+        runs_with_batches_meanwhile(seed, meanwhile)
+
+
+def runs_with_batches_meanwhile(seed, meanwhile):
     batches, live, ever = stream(seed, 99), nothing(), set()
     live.apply(chunk_delta(*next(batches)))
     for count in meanwhile:
