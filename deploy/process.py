@@ -20,7 +20,7 @@ import query
 
 KERNEL_VARIABLE = "NUMBA_CACHE_DIR"
 SWITCH_SECONDS = 0.001
-GARBAGE_OBJECTS = 20_000
+GARBAGE_OBJECTS = 50_000
 """New containers after which garbage is collected; a document brings about a hundred."""
 
 

@@ -22,18 +22,21 @@ class FormCounts:
 
         ``first_new``: concepts from this number on have no form yet.
         """
-        known = self._stored({concept for concept, _ in uses if concept < first_new})
-        last: int = self._connection.execute("SELECT ifnull(max(number), 0) FROM forms").fetchone()[
-            0
-        ]
-        fresh = [form for form in uses if form not in known]
-        numbers = known | {form: number for number, form in enumerate(fresh, last + 1)}
+        numbers = self._stored({concept for concept, _ in uses if concept < first_new})
+        query = "SELECT ifnull(max(number), 0) FROM forms"
+        last: int = self._connection.execute(query).fetchone()[0]
+        fresh = []
+        for form, count in uses.items():
+            number = numbers.get(form)
+            if number is None:
+                last += 1
+                numbers[form] = last
+                fresh.append((last, *form, count))
+            else:
+                self._changes[number] += count
         self._connection.executemany(
-            "INSERT INTO forms (number, concept, text, n) VALUES (?, ?, ?, ?)",
-            [(numbers[form], *form, uses[form]) for form in fresh],
+            "INSERT INTO forms (number, concept, text, n) VALUES (?, ?, ?, ?)", fresh
         )
-        for form, number in known.items():
-            self._changes[number] += uses.get(form, 0)
         return numbers
 
     def _stored(self, concepts: Iterable[int]) -> dict[Form, int]:
