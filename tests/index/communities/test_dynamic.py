@@ -252,6 +252,17 @@ def test_a_tie_never_cycles():
         assert work.moves == 0
 
 
+def test_a_full_community_takes_in_nobody_who_has_another_way():
+    full, other = np.arange(MAX_SIZE, dtype=np.int32), np.arange(10, 15, dtype=np.int32)
+    apart = [np.arange(30 + 4 * i, 34 + 4 * i, dtype=np.int32) for i in range(300)]
+    communities = started([full] * 8 + [other] * 8 + apart * 2)
+    before = communities.hierarchy.leaf.copy()
+    assert before[0] != before[14]
+    communities.apply(chunk_delta([np.append(full, 14).astype(np.int32)] * 8, []))
+    assert (communities.hierarchy.leaf == before).all()
+    validate(communities, MAX_SIZE)
+
+
 def test_a_cut_bridge_splits_and_the_larger_side_keeps_the_id():
     """Even where no work is left for moves: coming apart is put right at once."""
     big, small = np.arange(6, dtype=np.int32), np.arange(6, 10, dtype=np.int32)
