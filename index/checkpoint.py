@@ -1,9 +1,8 @@
 """The arrays of counts and communities beside the store, so that a large index starts at once.
 
 Written when the writer is closed, and beside it while the stream is quiet; good for the very
-generation that it was written at. A start
-that finds none, or one that is not, counts from the stored chunks and lets everybody settle anew:
-slower, and never wrong.
+generation that it was written at. A start that finds none, or one that is not, counts from the
+stored chunks and lets everybody settle anew: slower, and never wrong.
 """
 
 import shutil

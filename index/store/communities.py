@@ -57,7 +57,7 @@ def _write_step(
     connection.executemany(
         "INSERT INTO membership VALUES (?, ?, ?) ON CONFLICT (concept)"
         " DO UPDATE SET leaf = excluded.leaf, changed = excluded.changed",
-        zip(concepts, leaves, repeat(generation), strict=False),
+        zip(concepts, leaves, repeat(generation, len(concepts)), strict=True),
     )
     connection.executemany(
         "INSERT INTO lineage VALUES (?, ?, ?, ?, ?)",
