@@ -64,7 +64,7 @@ class DynamicSettings:
     worst day's modularity of C0 .966 to .972 of the worst static run's, then .973 to .985; median
     day's .998, then 1.009.
     ``holding``: times that share for a concept none of whose ties the batch changed, and for a unit
-    as far as it consists of such; measured in docs/decisions/0007.
+    as far as it consists of such; measured in docs/decisions/0015.
     ``work_factor`` and ``work_floor``: moves end once the edges scanned in a batch reach
     ``work_floor + work_factor * degrees of the frontier``.
     """
