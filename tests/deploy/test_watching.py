@@ -64,3 +64,37 @@ def test_a_process_that_hangs_ends_with_its_own_exit_code_and_one_line():
     assert done.returncode == EXIT_CODE
     assert "watchdog: a poll of the source has not returned after 1000 s" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+FROZEN = """
+import ctypes
+from deploy.settings import Settings
+from deploy.telemetry.metrics import Metrics
+from deploy.telemetry.observe import Telemetry
+from deploy.watching import watched
+from stream.watchdog import Activity, Phase
+working = lambda: Activity(Phase.READ, 0.0)
+with watched(Settings(), working, Telemetry(Metrics()), every=0.05, frozen=0.5):
+    {hang}
+"""
+
+
+def test_a_process_whose_interpreter_hangs_says_where_and_ends():
+    """``PyDLL`` calls C without letting other threads run, the watchdog neither."""
+    done = _frozen("ctypes.PyDLL(None).sleep(50)")
+    assert done.returncode == 1
+    assert "Timeout" in done.stderr
+    assert "most recent call first" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_process_that_stops_to_think_is_not_taken_for_one_that_hangs():
+    done = _frozen("import time; time.sleep(1); print('well')")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "well\n", "")
+
+
+def _frozen(hang):
+    program = FROZEN.format(hang=hang)
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
