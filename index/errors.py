@@ -45,6 +45,10 @@ class VectorIndexError(IndexingError):
     """A vector index cannot be reached or used, or answers nonsense; search goes on without it."""
 
 
+class VectorIndexBusyError(VectorIndexError):
+    """A vector index is putting itself in order and will be back; nothing is wrong with it."""
+
+
 class EmbedderError(IndexingError):
     """What should make vectors does not: it refuses the key, or answers something else."""
 

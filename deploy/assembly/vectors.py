@@ -11,8 +11,9 @@ from pathlib import Path
 from deploy.errors import UsageError
 from deploy.settings import Settings
 from index.checks import Check, Progress
-from index.errors import IndexingError, VectorIndexError
+from index.errors import IndexingError, VectorIndexBusyError, VectorIndexError
 from index.snapshot import Snapshot
+from index.vectors.beside import edge_beside
 from index.vectors.breaker import Breaker
 from index.vectors.compare import compare
 from index.vectors.follower import VectorFollower
@@ -59,9 +60,7 @@ def opened(settings: Settings) -> VectorIndex | None:
     """
     which = kind(settings)
     if which == "edge":
-        from index.vectors.edge import EdgeIndex  # noqa: PLC0415  an extra
-
-        return EdgeIndex(settings.data / EDGE_NAME)
+        return edge_beside(settings.data / EDGE_NAME)
     if which == "exact":
         return None
     # The client's import takes a second that nobody else should pay.
@@ -138,6 +137,8 @@ class Vectors:
             report = follower.step()
             if report.done:
                 self._index.settle()
+        except VectorIndexBusyError:
+            return
         except Exception as error:  # noqa: BLE001  an index is never a reason to stop indexing
             problem = str(error) or type(error).__name__
             self._breaker.failed(problem)
@@ -153,8 +154,18 @@ class Vectors:
         while self._wanted(snapshot) and not self._breaker.problem:
             last = self._last
             done = last is not None and last.done and last.generation >= snapshot.generation
-            if done or stop.wait(FOLLOW_EVERY):
+            if (done and not self._busy()) or stop.wait(FOLLOW_EVERY):
                 return
+
+    def _busy(self) -> bool:
+        """Whether the index still puts itself in order."""
+        try:
+            self._index.mark()
+        except VectorIndexBusyError:
+            return True
+        except VectorIndexError:
+            return False
+        return False
 
     def watch(self, stop: threading.Event) -> None:
         """Know whether the index is there, in a process that only asks it."""

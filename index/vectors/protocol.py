@@ -14,6 +14,9 @@ from index.types import Float32Array, Int64Array, Millis, Scalar
 
 MARK_FORMAT = 1
 
+SHARD = "shard"
+"""Folder that the engine in process keeps inside the one that is given to it."""
+
 FIELDS: Mapping[str, str] = {
     "slot": "integer",
     "event_at": "integer",
@@ -162,7 +165,10 @@ class VectorIndex(Protocol):
         """Points but the mark; 0 where there is no index."""
 
     def settle(self) -> None:
-        """Do what makes searches fast and may take long; called when there is time."""
+        """Do what makes searches fast and may take long; called when there is time.
+
+        It may go on after the return; until it has ended calls raise ``VectorIndexBusyError``.
+        """
 
     def close(self) -> None:
         """Let go of connections and files."""

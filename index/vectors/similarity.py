@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from index.errors import VectorIndexError
+from index.errors import VectorIndexBusyError, VectorIndexError
 from index.snapshot import Snapshot
 from index.types import BoolArray, Float32Array, Int64Array
 from index.vectors.breaker import Breaker, Clock
@@ -139,6 +139,8 @@ class IndexedSimilarity:
         if self._read_at is None or self._clock() - self._read_at >= MARK_SECONDS:
             try:
                 self._mark = self._index.mark()
+            except VectorIndexBusyError:
+                return None
             except VectorIndexError as error:
                 self.breaker.failed(str(error))
                 return None
@@ -147,11 +149,16 @@ class IndexedSimilarity:
         return self._mark
 
     def _ask(self, vector: Float32Array, limit: int, condition: Condition) -> Hits | None:
-        """Hits of the index; None, and the breaker told, where it fails."""
+        """Hits of the index; None, and the breaker told, where it fails.
+
+        Raises ``VectorIndexBusyError``.
+        """
         if not self.breaker.closed:
             return None
         try:
             return self._index.search(vector, limit, condition)
+        except VectorIndexBusyError:
+            raise
         except VectorIndexError as error:
             self.breaker.failed(str(error))
             self._read_at = None
@@ -198,7 +205,10 @@ class _IndexedLookup:
         wanted = min(depth, self._within)
         if wanted > DEEPEST:
             return self._exact.best(vector, depth)
-        found = self._found(vector, wanted)
+        try:
+            found = self._found(vector, wanted)
+        except VectorIndexBusyError:
+            return self._exact.best(vector, depth)
         if found is None:
             self.degraded = True
             return self._exact.best(vector, depth)

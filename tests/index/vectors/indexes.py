@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from qdrant_client import QdrantClient
 
+from index.vectors.beside import edge_beside
 from index.vectors.protocol import Mark, Points, VectorIndex, tokens
 from index.vectors.qdrant import QdrantIndex, QdrantSettings, connected
 
 SERVER = os.environ.get("TIDEGRAPH_TEST_QDRANT_URL", "")
 
-KINDS = ("memory", "path", "server", "edge")
+KINDS = ("memory", "path", "server", "edge", "beside")
 
 
 def make(kind: str, directory: Path) -> Iterator[Callable[[], VectorIndex]]:
@@ -24,7 +25,7 @@ def make(kind: str, directory: Path) -> Iterator[Callable[[], VectorIndex]]:
     memory = QdrantClient(":memory:") if kind == "memory" else None
 
     def reopen() -> VectorIndex:
-        if opened and kind in {"path", "edge"}:
+        if opened and kind in {"path", "edge", "beside"}:
             opened[-1].close()
         opened.append(_open(kind, directory, name, memory))
         return opened[-1]
@@ -48,6 +49,8 @@ def _open(kind: str, directory: Path, name: str, memory: QdrantClient | None) ->
     pytest.importorskip("qdrant_edge", reason="the extra `edge` is not installed")
     from index.vectors.edge import EdgeIndex
 
+    if kind == "beside":
+        return edge_beside(directory / "edge")
     return EdgeIndex(directory / "edge")
 
 
