@@ -98,7 +98,7 @@ def serving(settings: Settings, stop: threading.Event) -> Iterator[threads.Runni
                 raise DeployError("stopped before the writer's store had come")
         follower = stack.enter_context(answering.follower(settings))
         analyzer = analyzer or load_analyzer(settings, follower.fingerprint)
-        # The engine in process belongs to the one process that changes the store.
+        # The embedded engine belongs to the one process that changes the store.
         vectors = stack.enter_context(
             vector_index.watched(settings)
             if follows is None or vector_index.kind(settings) == "qdrant"

@@ -128,7 +128,7 @@ class Vectors:
         return max(FOLLOW_EVERY, self._breaker.wait)
 
     def _wanted(self, snapshot: Snapshot) -> bool:
-        """Whether it is time to keep an index: the engine in process is for large stores."""
+        """Whether it is time to keep an index: the embedded engine is for large stores."""
         by_choice = self._kind == "qdrant" or self._settings.vectors == "edge"
         return by_choice or snapshot.head.totals.chunks > self._settings.vectors_exact
 
@@ -177,7 +177,7 @@ class Vectors:
 def beside(settings: Settings, *, follows: bool) -> Iterator[Vectors | None]:
     """The vectors of a process; None where the snapshot alone is searched.
 
-    The engine in process belongs to the process that writes; others search exactly.
+    The embedded engine belongs to the process that writes; others search exactly.
     """
     which = kind(settings)
     index = None if which == "edge" and not follows else opened(settings)

@@ -1,4 +1,4 @@
-"""Qdrant's engine in this process (extra ``edge``), for large stores without a server.
+"""Qdrant's engine, embedded (extra ``edge``), for large stores without a server.
 
 One process at a time opens its folder. A second one that tries harms the first (seen with 0.9.0:
 its next flush fails), so a lock of ours comes before the engine's own.

@@ -15,7 +15,7 @@ from index.types import Float32Array, Int64Array, Millis, Scalar
 MARK_FORMAT = 1
 
 SHARD = "shard"
-"""Folder that the engine in process keeps inside the one that is given to it."""
+"""Folder that the embedded engine keeps inside the one that is given to it."""
 
 FIELDS: Mapping[str, str] = {
     "slot": "integer",
