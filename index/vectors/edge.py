@@ -20,7 +20,7 @@ from index.vectors.protocol import FIELDS, SHARD, Condition, Hits, Mark, Points
 from index.vectors.qdrant import MARK_ID, VECTOR, hits_of
 
 UNINDEXED, SHARE = 20_000, 0.3
-"""Points outside its graph, and share of all, from which on the engine is told to take them in.
+"""Points outside its graph, or gone from it, and share of all, from which on it is made anew.
 
 A search compares those outside one by one: 10 ms for 100,000. Taking 20,000 into a graph of
 100,000 costs 42 CPU-seconds, a graph over all of them 86.
@@ -42,6 +42,9 @@ class EdgeIndex:
         self._directory = directory
         self._lock: WriterLock | None = None
         self._opened: Any = None
+        # The engine takes points that are gone from its graph for points inside, so that those
+        # which came for them do not show in its own figures.
+        self._changed = 0
 
     def _shard(self) -> Any:
         """The shard; None where there is none yet."""
@@ -110,11 +113,13 @@ class EdgeIndex:
                 for slot, vector, payload in rows
             ]
             self._there().update(engine.UpdateOperation.upsert_points(made))
+            self._changed += len(made)
 
     def delete(self, ids: Sequence[int | str]) -> None:
         """See ``VectorIndex.delete``."""
         with self._translated():
             self._there().update(engine.UpdateOperation.delete_points(list(ids)))
+            self._changed += len(ids)
 
     def search(self, vector: Float32Array, limit: int, condition: Condition) -> Hits:
         """See ``VectorIndex.search``."""
@@ -165,9 +170,10 @@ class EdgeIndex:
         with self._translated():
             shard = self._there()
             info = shard.info()
-            outside = info.points_count - info.indexed_vectors_count
+            outside = max(info.points_count - info.indexed_vectors_count, self._changed)
             if outside > max(UNINDEXED, SHARE * info.points_count):
                 shard.optimize()
+                self._changed = 0
 
     def close(self) -> None:
         """See ``VectorIndex.close``."""
