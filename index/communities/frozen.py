@@ -63,8 +63,8 @@ def name_batch(state: State, ledger: Ledger) -> Named:
     changed = state.listed(CHANGED).copy()
     before = ledger.ids[slots]
     moves = Moves(
-        before=state.was[: len(changed)].ravel(),
-        now=state.member[changed].ravel(),
+        before=state.was[: len(changed)],
+        now=state.member[changed],
         slots=slots,
         ids=before,
         held=ledger.sizes[slots],

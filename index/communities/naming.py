@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from index.communities.adopt import LineageEvent, LineageKind
-from index.types import Int32Array, Int64Array
+from index.types import BoolArray, Int32Array, Int64Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moves:
     """What one batch moved, at all levels.
 
-    ``before``, ``now`` int32: slots of the concepts that changed, level by level, -1 for none.
+    ``before``, ``now`` int32[concepts, levels]: slots of those that changed, -1 for none.
     ``slots`` int32: the slots that lost or won a concept, sorted. ``ids`` and ``held`` int64: the
     id that each had before the batch (0 for none) and its size then; ``size`` its size now.
     """
@@ -36,7 +36,10 @@ class Names:
 
 
 def name(moves: Moves, next_id: int) -> Names:
-    """Of a split the larger part keeps the id, of a merge the larger; ids are never reused."""
+    """Of a split the larger part keeps the id, of a merge the larger; ids are never reused.
+
+    A community keeps its id where it goes to another level as a whole.
+    """
     overlaps = _overlaps(moves)
     named = np.zeros(len(moves.slots), np.int64)
     heir: dict[int, int] = {}
@@ -70,7 +73,10 @@ def name(moves: Moves, next_id: int) -> Names:
 
 
 def _overlaps(moves: Moves) -> list[tuple[int, int, int]]:
-    """(concepts in common, old id, row of the new slot), most first; ties by id, then by row."""
+    """(concepts in common, old id, row of the new slot), most first.
+
+    Of equal ones first those more alike in size, then by id, then by row.
+    """
     moved = moves.before != moves.now
     gone = np.bincount(
         np.searchsorted(moves.slots, moves.before[moved & (moves.before >= 0)]),
@@ -80,6 +86,7 @@ def _overlaps(moves: Moves) -> list[tuple[int, int, int]]:
     at = np.flatnonzero(stayed > 0)
     both = moved & (moves.before >= 0) & (moves.now >= 0)
     pairs = moves.before[both].astype(np.int64) << 32 | moves.now[both]
+    pairs = np.concatenate([pairs, _across(moves, moved)])
     unique, counts = np.unique(pairs, return_counts=True)
     old = np.searchsorted(moves.slots, unique >> 32)
     new = np.searchsorted(moves.slots, unique & 0xFFFFFFFF)
@@ -87,6 +94,25 @@ def _overlaps(moves: Moves) -> list[tuple[int, int, int]]:
     common = np.concatenate([stayed[at], counts[known]])
     before = np.concatenate([moves.ids[at], moves.ids[old[known]]])
     rows = np.concatenate([at, new[known]])
-    order = np.lexsort((rows, before, -common))
+    held = np.concatenate([moves.held[at], moves.held[old[known]]])
+    order = np.lexsort((rows, before, np.abs(held - moves.size[rows]), -common))
     columns = common[order].tolist(), before[order].tolist(), rows[order].tolist()
     return list(zip(*columns, strict=True))
+
+
+def _across(moves: Moves, moved: BoolArray) -> Int64Array:
+    """``before << 32 | now`` of concepts whose slot ended while one of another level began.
+
+    A community that became part of another as a whole lives on a level below.
+    """
+    ended, fresh = np.zeros_like(moved), np.zeros_like(moved)
+    left, taken = moved & (moves.before >= 0), moved & (moves.now >= 0)
+    ended[left] = (moves.size == 0)[np.searchsorted(moves.slots, moves.before[left])]
+    fresh[taken] = (moves.ids == 0)[np.searchsorted(moves.slots, moves.now[taken])]
+    at = np.flatnonzero(ended.any(axis=1) & fresh.any(axis=1))
+    both = ended[at, :, None] & fresh[at, None, :]
+    levels = np.arange(moved.shape[1])
+    both[:, levels, levels] = False
+    row, k, j = np.nonzero(both)
+    found: Int64Array = moves.before[at[row], k].astype(np.int64) << 32 | moves.now[at[row], j]
+    return found

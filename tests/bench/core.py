@@ -261,6 +261,15 @@ def _levels(name: str, live: DynamicCommunities) -> list[Row]:
         Row(f"{name}: modularity of C{k}, {of}", judge.ratio(levels, k), "ratio", ">= 0.99")
         for k in range(4)
     ]
+    told += [
+        Row(
+            f"{name}: C{k}, communities beyond the range of 5 static",
+            100 * judge.beyond(levels, k),
+            "percent",
+            "<= 15",
+        )
+        for k in range(4)
+    ]
     # Communities that shrank below the size limit stay split for a while, so that they do not
     # flap; static runs know no before. What that costs is told apart from how well they are found.
     whole = judge.ratio(undone(live.hierarchy, levels), 3)

@@ -71,10 +71,9 @@ def stability(before: Before, live: DynamicCommunities, delta: Delta) -> Stabili
 def kept(before: Hierarchy, now: Hierarchy, concepts: Int64Array) -> Kept:
     """What some concepts, all in a community before, kept."""
     home = before.leaf[concepts]
-    depth = before.level[np.searchsorted(before.ids, home)]
-    rows = np.stack([now.at_level(level)[concepts] for level in range(before.depth)])
+    rows = np.stack([now.at_level(level)[concepts] for level in range(now.depth)])
     top = rows[0] == before.at_level(0)[concepts]
-    still = rows[depth, np.arange(len(concepts))] == home
+    still = (rows == home).any(axis=0)
     return Kept(float(top.mean()), float(still.mean()), float((now.leaf[concepts] == home).mean()))
 
 

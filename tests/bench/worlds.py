@@ -126,6 +126,8 @@ class Judge:
 
     ties: tuple[Int32Array, Int32Array, np.ndarray]
     worst: tuple[float, ...]
+    counts: tuple[tuple[int, int], ...]
+    """The fewest and the most communities of each level, among the same seeds."""
 
     @classmethod
     def of(cls, live: DynamicCommunities, *, levels: int = 1, seeds: int = 5) -> "Judge":
@@ -138,11 +140,23 @@ class Judge:
             min(modularity(u, v, value, flat(labels, level)) for labels in static)
             for level in range(levels)
         ]
-        return cls((u, v, value), tuple(worst))
+        found = [[_number(flat(labels, level)) for labels in static] for level in range(levels)]
+        counts = tuple((min(level), max(level)) for level in found)
+        return cls((u, v, value), tuple(worst), counts)
 
     def ratio(self, rows: Sequence[Int64Array], level: int) -> float:
         """Modularity of a level, given the levels down to it, over the worst static one."""
         return modularity(*self.ties, flat(rows, level)) / max(self.worst[level], 1e-9)
+
+    def beyond(self, rows: Sequence[Int64Array], level: int) -> float:
+        """Share by which a level has fewer or more communities than any of the static seeds."""
+        fewest, most = self.counts[level]
+        found = _number(flat(rows, level))
+        return max(1 - found / fewest, found / most - 1, 0.0)
+
+
+def _number(labels: Int32Array) -> int:
+    return len(np.unique(labels[labels >= 0]))
 
 
 def quality(live: DynamicCommunities) -> list[float]:

@@ -8,6 +8,7 @@ from index.communities.kernels.state import (
     BATCH,
     CHILDREN,
     DEPTH,
+    FREE,
     INNER,
     LISTED,
     MOVES,
@@ -55,12 +56,18 @@ def gather(concept, row, sums, slots, ties, k, above):
 
 
 @inner_njit
+def is_full(slot, c, full):
+    """Whether one more member would break a community up: it is not split, and has ``full``."""
+    return slot[c, SIZE] >= full and slot[c, CHILDREN] == 0
+
+
+@inner_njit
 def best_slot(slot, sums, slots, own, total, count, whole, full):
     """The slot but ``own`` that is best to join (-1: none) and what joining gains.
 
     Gain of joining c: ties to c less ``total * sums[c] / whole`` (resolution 1). Of equal slots
-    the lowest. One of ``full`` members that is not split takes in only who has nowhere else to go:
-    whoever joins breaks it up for all, so joining counts as a loss of all ties. Clears ``SHARED``.
+    the lowest. One of ``full`` members that is not split takes nobody in: whoever joins breaks it
+    up for all, so joining counts as a loss of all ties. Clears ``SHARED``.
     """
     margin = 1e-9 * (1.0 + total)
     best, chosen = -np.inf, np.int32(-1)
@@ -68,7 +75,7 @@ def best_slot(slot, sums, slots, own, total, count, whole, full):
         c = slots[NEAR, j]
         if c != own:
             gain = sums[c, SHARED] - total * (sums[c, SUMS] / whole)
-            if slot[c, SIZE] >= full and slot[c, CHILDREN] == 0:
+            if is_full(slot, c, full):
                 gain -= total
             if gain > best + margin or (gain > best - margin and c < chosen):
                 best = max(gain, best)
@@ -79,7 +86,10 @@ def best_slot(slot, sums, slots, own, total, count, whole, full):
 
 @inner_njit
 def descend(st, ties, k, path, full):
-    """Complete the path of the concept in ``row`` below level k: the child that suits it best."""
+    """Complete the path of the concept in ``row`` below level k: the child that suits it best.
+
+    Where that is a full one, a place of its own beside it.
+    """
     sums, slots, slot = st.sums, st.slots, st.slot
     for j in range(k + 1, DEPTH):
         above = path[j - 1]
@@ -88,7 +98,10 @@ def descend(st, ties, k, path, full):
             return
         count, total = gather(st.concept, st.row, sums, slots, ties, j, above)
         whole = max(sums[above, INNER], np.int64(1))
-        path[j], _ = best_slot(slot, sums, slots, np.int32(-1), total, count, whole, full)
+        to, gain = best_slot(slot, sums, slots, np.int32(-1), total, count, whole, full)
+        if gain < 0.0 and to >= 0 and is_full(slot, to, full) and st.counters[FREE] > 0:
+            to = take_slot(st, j, above)
+        path[j] = to
         st.counters[WORK] += ties
 
 

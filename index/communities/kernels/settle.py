@@ -152,9 +152,9 @@ def move_around(st, level, stick, hold, full, unit_size):
                 local_moves(st, level, stick, hold, full, limit)
             counters[STEP] = _MEND
             continue
-        if want(counters, counters[TOUCHED]):
+        if want(counters, counters[TOUCHED] + 2 * unit_size):
             return MORE_SLOTS
-        moved = unit_moves(st, level, unit_size, stick, hold, limit)
+        moved = unit_moves(st, level, unit_size, stick, hold, full, limit)
         if not moved and (not waiting(st, level) or counters[WORK] >= limit):
             break
         counters[ROUND] += 1

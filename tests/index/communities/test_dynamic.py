@@ -93,9 +93,10 @@ def validate_adoption(before, adoption, ever):
 
 
 def test_two_hundred_batches_with_topics_born_and_dying_keep_the_quality():
-    """Modularity of C0 and C2 at least 0.99 of the worst of five static seeds, of C1 0.96.
+    """Modularity of C0 and C2 at least 0.99 of the worst of five static seeds, of C1 0.95.
 
-    And as many communities as they, 15 percent of their range aside, where there are a hundred.
+    0.95 is what other seeds of the static run itself come to there: docs/decisions/0017. And as
+    many communities as they, 15 percent of their range aside, where there are a hundred.
     """
     topics = Topics(11, topics=24, words=20)
     living = topics.chunks(900)
@@ -107,7 +108,7 @@ def test_two_hundred_batches_with_topics_born_and_dying_keep_the_quality():
         living = living[10:] + added
         communities.apply(chunk_delta(added, removed))
         if batch % 20 == 19:
-            _validate_quality(communities, (0.99, 0.96, 0.99))
+            _validate_quality(communities, (0.99, 0.95, 0.99))
     validate(communities, MAX_SIZE)
 
 
@@ -260,6 +261,23 @@ def test_a_full_community_takes_in_nobody_who_has_another_way():
     assert before[0] != before[14]
     communities.apply(chunk_delta([np.append(full, 14).astype(np.int32)] * 8, []))
     assert (communities.hierarchy.leaf == before).all()
+    validate(communities, MAX_SIZE)
+
+
+def test_who_knows_a_full_community_alone_stands_beside_it_and_breaks_nothing_up():
+    one, other = np.arange(MAX_SIZE, dtype=np.int32), np.arange(8, 8 + MAX_SIZE, dtype=np.int32)
+    bridges = [np.array([i, 8 + j], np.int32) for i in range(4) for j in range(4)]
+    apart = [np.arange(30 + 4 * i, 34 + 4 * i, dtype=np.int32) for i in range(300)]
+    communities = started([one] * 8 + [other] * 8 + bridges * 6 + apart * 2)
+    before = communities.hierarchy
+    assert len(set(before.at_level(0)[:16])) == 1, "one C0"
+    assert len(set(before.leaf[:8])) == len(set(before.leaf[8:16])) == 1, "of two full ones"
+    _, work = communities.apply(chunk_delta([np.array([0, 1, 2, 20], np.int32)] * 4, []))
+    now = communities.hierarchy
+    assert (now.leaf[:16] == before.leaf[:16]).all()
+    assert now.at_level(0)[20] == before.at_level(0)[0]
+    assert now.size_of(int(now.leaf[20])) == 1
+    assert work.split == 0
     validate(communities, MAX_SIZE)
 
 
