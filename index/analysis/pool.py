@@ -1,25 +1,22 @@
 """Long-lived analysis processes behind futures; a dead one is replaced, its batch retried."""
 
-import multiprocessing
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Self
 
 from index.analysis.settings import AnalyzerSettings
 from index.analysis.worker import serve
+from index.child import Child
 from index.errors import EmbedderError
 from index.types import Analysis, Document, Reason, Rejected
 
 Result = Analysis | Rejected
 Serve = Callable[[Connection, AnalyzerSettings], None]
-_PATIENCE = 5.0
-"""Seconds that an idle worker gets to leave by itself at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +29,8 @@ class WorkerDiedError(Exception):
     """A worker process ended in the middle of a batch; inside the pool only."""
 
 
-class _Worker:
-    """A process and the pipe to it; started on first use and again after its death."""
-
-    def __init__(self, settings: AnalyzerSettings, target: Serve) -> None:
-        self._settings = settings
-        self._target = target
-        self._process: SpawnProcess | None = None
-        self._connection: Connection | None = None
-
-    def start(self) -> Connection:
-        """The pipe to a running process."""
-        if self._connection is None:
-            context = multiprocessing.get_context("spawn")
-            self._connection, theirs = context.Pipe()
-            self._process = context.Process(
-                target=self._target, args=(theirs, self._settings), daemon=True
-            )
-            self._process.start()
-            theirs.close()
-        return self._connection
+class _Worker(Child):
+    """An analysis process."""
 
     def analyze(self, documents: Sequence[Document]) -> list[Result]:
         """The results of a batch.
@@ -71,26 +50,6 @@ class _Worker:
             raise results
         return results
 
-    def stop(self) -> int | None:
-        """End the process; its exit code. Closing the pipe is its sign to leave."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        if self._process is None:
-            return None
-        self._process.join(_PATIENCE)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
-        code = self._process.exitcode
-        self._process = None
-        return code
-
-    @property
-    def pid(self) -> int | None:
-        """Process id, None where none runs."""
-        return self._process.pid if self._process else None
-
 
 class AnalysisPool:
     """Analyzes batches in ``workers`` processes, or with 0 in the caller's thread.
@@ -106,7 +65,7 @@ class AnalysisPool:
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
         self._closing = Event()
         self.workers = workers
-        self._workers = [_Worker(settings, target) for _ in range(workers)]
+        self._workers = [_Worker(target, settings) for _ in range(workers)]
         self._threads = [
             Thread(target=self._drive, args=(worker,), name=f"analysis-{n}", daemon=True)
             for n, worker in enumerate(self._workers)

@@ -78,15 +78,14 @@ def _overlaps(moves: Moves) -> list[tuple[int, int, int]]:
     Of equal ones first those more alike in size, then by id, then by row.
     """
     moved = moves.before != moves.now
-    gone = np.bincount(
-        np.searchsorted(moves.slots, moves.before[moved & (moves.before >= 0)]),
-        minlength=len(moves.slots),
-    )
+    left = moved & (moves.before >= 0)
+    places = np.searchsorted(moves.slots, moves.before[left])
+    gone = np.bincount(places, minlength=len(moves.slots))
     stayed = np.where((moves.ids > 0) & (moves.size > 0), moves.held - gone, 0)
     at = np.flatnonzero(stayed > 0)
-    both = moved & (moves.before >= 0) & (moves.now >= 0)
+    both = left & (moves.now >= 0)
     pairs = moves.before[both].astype(np.int64) << 32 | moves.now[both]
-    pairs = np.concatenate([pairs, _across(moves, moved)])
+    pairs = np.concatenate([pairs, _across(moves, left, places)])
     unique, counts = np.unique(pairs, return_counts=True)
     old = np.searchsorted(moves.slots, unique >> 32)
     new = np.searchsorted(moves.slots, unique & 0xFFFFFFFF)
@@ -100,18 +99,19 @@ def _overlaps(moves: Moves) -> list[tuple[int, int, int]]:
     return list(zip(*columns, strict=True))
 
 
-def _across(moves: Moves, moved: BoolArray) -> Int64Array:
+def _across(moves: Moves, left: BoolArray, places: Int64Array) -> Int64Array:
     """``before << 32 | now`` of concepts whose slot ended while one of another level began.
 
-    A community that became part of another as a whole lives on a level below.
+    A community that became part of another as a whole lives on a level below. ``left``: where
+    there is a slot that a concept left, at ``places`` of ``Moves.slots``.
     """
-    ended, fresh = np.zeros_like(moved), np.zeros_like(moved)
-    left, taken = moved & (moves.before >= 0), moved & (moves.now >= 0)
-    ended[left] = (moves.size == 0)[np.searchsorted(moves.slots, moves.before[left])]
+    taken = (moves.before != moves.now) & (moves.now >= 0)
+    ended, fresh = np.zeros_like(left), np.zeros_like(left)
+    ended[left] = (moves.size == 0)[places]
     fresh[taken] = (moves.ids == 0)[np.searchsorted(moves.slots, moves.now[taken])]
     at = np.flatnonzero(ended.any(axis=1) & fresh.any(axis=1))
     both = ended[at, :, None] & fresh[at, None, :]
-    levels = np.arange(moved.shape[1])
+    levels = np.arange(left.shape[1])
     both[:, levels, levels] = False
     row, k, j = np.nonzero(both)
     found: Int64Array = moves.before[at[row], k].astype(np.int64) << 32 | moves.now[at[row], j]

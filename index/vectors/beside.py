@@ -5,18 +5,18 @@ three quarters of a minute on two cores, no thread of its process gets to run. S
 should it crash, the search goes on without it.
 """
 
-import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, cast
 
+from index.child import LEAVING, Child
 from index.errors import VectorIndexBusyError, VectorIndexError
 from index.types import Float32Array
 from index.vectors.protocol import SHARD, Condition, Hits, Mark, Points, VectorIndex
@@ -24,7 +24,6 @@ from index.vectors.protocol import SHARD, Condition, Hits, Mark, Points, VectorI
 PATIENCE = 60.0
 """Seconds that one call may take, the opening of a large index with it; ``settle`` may take any."""
 _AT_ONCE = 0.1  # seconds in which settling ends where there is nothing to do
-_LEAVING = 5.0  # seconds that the process gets to leave by itself
 _PRIORITY = 10  # by how much settling stands back behind all else
 
 
@@ -44,22 +43,20 @@ class BesideIndex:
         patience: float = PATIENCE,
     ) -> None:
         self.name = name
-        self._make = make
+        self._child = Child(_serve, make)
         self._there = there
         self._patience = patience
         self._lock = threading.Lock()
-        self._process: SpawnProcess | None = None
-        self._connection: Connection | None = None
         self._settling = False
 
     @property
     def pid(self) -> int | None:
         """Process id, None where none runs."""
-        return None if self._process is None else self._process.pid
+        return self._child.pid
 
     def mark(self) -> Mark | None:
         """See ``VectorIndex.mark``."""
-        if self._process is None and not self._there():
+        if self.pid is None and not self._there():
             return None
         return cast("Mark | None", self._call("mark"))
 
@@ -107,12 +104,8 @@ class BesideIndex:
     def close(self) -> None:
         """See ``VectorIndex.close``; a settling under way is given up, and begun anew one day."""
         with self._lock:
-            if self._connection is not None and not self._settling:
-                self._connection.close()  # its sign to leave
-                self._connection = None
-                if self._process is not None:
-                    self._process.join(_LEAVING)
-            self._end()
+            self._child.stop(0 if self._settling else LEAVING)
+            self._settling = False
 
     def _call(self, method: str, *arguments: object) -> object:
         with self._turn() as connection:
@@ -127,7 +120,7 @@ class BesideIndex:
         """The pipe to the process, for one call; raises where it settles or ends meanwhile."""
         with self._lock:
             try:
-                connection = self._started()
+                connection = self._child.start()
                 if self._settling:
                     if not connection.poll():
                         raise VectorIndexBusyError(f"{self.name} is being put in order")
@@ -141,25 +134,10 @@ class BesideIndex:
         self._settling = False
         _answer(connection)
 
-    def _started(self) -> Connection:
-        if self._connection is None:
-            context = multiprocessing.get_context("spawn")
-            self._connection, theirs = context.Pipe()
-            self._process = context.Process(target=_serve, args=(theirs, self._make), daemon=True)
-            self._process.start()
-            theirs.close()
-        return self._connection
-
     def _end(self) -> None:
         """Leave no process; the next call starts another."""
         self._settling = False
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-            self._process = None
+        self._child.stop(0)
 
 
 def edge_beside(directory: Path) -> BesideIndex:
@@ -194,25 +172,10 @@ def _done(index: VectorIndex, method: str, arguments: Sequence[object]) -> objec
     """What a method returns, or the error that it raises."""
     try:
         if method == "settle":
-            return _settled_behind(index)
+            # The engine's own threads take the lower priority from the one that calls it.
+            with ThreadPoolExecutor(1, initializer=os.nice, initargs=(_PRIORITY,)) as behind:
+                return behind.submit(index.settle).result()
         found: Any = getattr(index, method)(*arguments)
         return list(found) if method == "ids" else found
     except VectorIndexError as error:
         return error
-
-
-def _settled_behind(index: VectorIndex) -> VectorIndexError | None:
-    """Settle in a thread of lower priority, which the engine's own threads take from it."""
-    failed: list[VectorIndexError] = []
-
-    def work() -> None:
-        os.nice(_PRIORITY)
-        try:
-            index.settle()
-        except VectorIndexError as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    return failed[0] if failed else None
