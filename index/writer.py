@@ -35,6 +35,7 @@ from index.snapshot import Change, Head, Snapshot
 from index.store import communities, documents, generations, meta
 from index.store.connection import give_back, open_writable, store_path, translated
 from index.store.fence import Fence
+from index.store.folding import Folding
 from index.store.generations import TIDIED_EVERY, Generation
 from index.store.load import Names, whole_snapshot
 from index.store.lock import WriterLock
@@ -78,6 +79,7 @@ class Writer:
         self._live_now: LiveCommunities | None = self._resumed(snapshot)
         self._failed = False
         self._fence = Fence(connection, path)
+        self._folding = Folding(connection, path)
         self._pins = Pins(self._path)
         self._pins.publish(snapshot)
 
@@ -430,6 +432,7 @@ class Writer:
             hierarchy=_cut(self._live.hierarchy, generation) if regrouped else None,
         )
         self._pins.follow(change)
+        self._folding.fold()
 
     def _now(self) -> Millis:
         """The time, but never before the newest generation's.

@@ -20,6 +20,7 @@ from index.replica.changes import FLOORS, TIDIED_FLOORS, table_of
 from index.replica.errors import CheckpointNeededError
 from index.store import changes, generations, meta
 from index.store.connection import give_back, open_writable, transaction, translated
+from index.store.folding import Folding
 from index.store.generations import TIDIED_EVERY, Generation
 from index.store.rows import int32_array, int64_array
 
@@ -38,6 +39,7 @@ def apply(store: Path, path: Path) -> Generation:
     where the disk does not take it; the store is then as it was.
     """
     with translated(store), closing(open_writable(store)) as connection:
+        Folding(connection, store).fold()  # before, so that nothing waits for its publication
         connection.create_function("spread", 1, spread, deterministic=True)
         connection.create_function("piece", 3, _piece, deterministic=True)
         connection.execute("ATTACH ? AS given", (str(path),))

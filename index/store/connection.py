@@ -19,6 +19,7 @@ CHECKPOINT_SUFFIX = ".graph"
 BUSY_MILLIS = 10_000
 _PAGES_AT_ONCE = 4096  # 16 MiB
 _FOLDED_PAGES = 8192  # of the write-ahead log, 32 MiB
+_LOG_BYTES = 64 << 20  # of it that stay where it has been longer
 _FULL = 1 << 20
 """Bytes below which a disk counts as full, when something failed on it."""
 
@@ -71,6 +72,7 @@ def open_writable(path: Path, *, migrated: Told = lambda _: None) -> sqlite3.Con
         # A batch writes a thousand pages and more, many of them again in the next: folded in after
         # each, as SQLite does unless told otherwise, they are written and synced twice.
         connection.execute(f"PRAGMA wal_autocheckpoint = {_FOLDED_PAGES}")
+        connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version == 0:
             _create(connection)
