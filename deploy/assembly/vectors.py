@@ -89,6 +89,7 @@ class Vectors:
         self._kind = kind_
         self._breaker = Breaker(time.monotonic)
         self._last: FollowReport | None = None
+        self._building = False
         self.similar = IndexedSimilarity(
             index, self._breaker, settings.vectors_exact, time.monotonic
         )
@@ -103,6 +104,7 @@ class Vectors:
             lag=None if at is None else max(0, generation - at),
             points=None if last is None else last.points,
             problem=self._breaker.problem,
+            building=self._building,
         )
 
     def follow(
@@ -135,9 +137,9 @@ class Vectors:
     def _step(self, follower: VectorFollower, observe: Callable[[Report], None]) -> None:
         try:
             report = follower.step()
-            if report.done:
-                self._index.settle()
+            self._building = report.done and self._index.settle()
         except VectorIndexBusyError:
+            self._building = True
             return
         except Exception as error:  # noqa: BLE001  an index is never a reason to stop indexing
             problem = str(error) or type(error).__name__

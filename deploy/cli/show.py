@@ -115,7 +115,8 @@ def _vectors(state: Mapping[str, Any] | None) -> str:
     if state["generation"] is None:
         return f"{state['index']}, nothing there yet"
     points = "" if state["points"] is None else f", {state['points']:,} points"
-    return f"{state['index']}, {state['lag']} generations behind{points}"
+    building = "; builds its graph, searched exactly meanwhile" if state["building"] else ""
+    return f"{state['index']}, {state['lag']} generations behind{points}{building}"
 
 
 def _follows(state: Mapping[str, Any] | None) -> list[tuple[str, str]]:

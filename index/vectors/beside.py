@@ -93,13 +93,14 @@ class BesideIndex:
         """See ``VectorIndex.count``."""
         return cast("int", self._call("count"))
 
-    def settle(self) -> None:
-        """See ``VectorIndex.settle``: returns while it goes on."""
+    def settle(self) -> bool:
+        """See ``VectorIndex.settle``."""
         with self._turn() as connection:
             connection.send(("settle", ()))
             self._settling = True
             if connection.poll(_AT_ONCE):
                 self._settled(connection)
+            return self._settling
 
     def close(self) -> None:
         """See ``VectorIndex.close``; a settling under way is given up, and begun anew one day."""

@@ -165,7 +165,7 @@ class EdgeIndex:
                 return 0
             return int(shard.count(engine.CountRequest(exact=True, filter=_NOT_MARK)))
 
-    def settle(self) -> None:
+    def settle(self) -> bool:
         """See ``VectorIndex.settle``."""
         with self._translated():
             shard = self._there()
@@ -174,6 +174,7 @@ class EdgeIndex:
             if outside > max(UNINDEXED, SHARE * info.points_count):
                 shard.optimize()
                 self._changed = 0
+        return False
 
     def close(self) -> None:
         """See ``VectorIndex.close``."""

@@ -164,10 +164,10 @@ class VectorIndex(Protocol):
     def count(self) -> int:
         """Points but the mark; 0 where there is no index."""
 
-    def settle(self) -> None:
+    def settle(self) -> bool:
         """Do what makes searches fast and may take long; called when there is time.
 
-        It may go on after the return; until it has ended calls raise ``VectorIndexBusyError``.
+        Returns whether it goes on; until it has ended calls raise ``VectorIndexBusyError``.
         """
 
     def close(self) -> None:

@@ -232,8 +232,9 @@ class QdrantIndex:
                     return 0
                 raise
 
-    def settle(self) -> None:
+    def settle(self) -> bool:
         """See ``VectorIndex.settle``; a server does so by itself."""
+        return False
 
     def close(self) -> None:
         """See ``VectorIndex.close``."""

@@ -13,6 +13,9 @@ class VectorStatusModel(Model):
     lag: int | None = Field(description="Generations that it is behind")
     points: int | None
     problem: str = Field(description="Why it cannot be used now, or nothing")
+    building: bool = Field(
+        description="Whether it builds its graph; the snapshot is searched meanwhile"
+    )
 
 
 class GroupingStatusModel(Model):

@@ -11,7 +11,8 @@ class VectorStatus:
     """A vector index beside the store; ``None`` means not known in this process.
 
     ``index`` is its kind, ``generation`` the last one that it holds whole, ``lag`` the generations
-    that it is behind, ``problem`` why it cannot be used now ("" while it can).
+    that it is behind, ``problem`` why it cannot be used now ("" while it can). While it is
+    ``building`` its graph it takes nothing in and the snapshot is searched.
     """
 
     index: str
@@ -19,6 +20,7 @@ class VectorStatus:
     lag: int | None
     points: int | None
     problem: str
+    building: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,24 @@ def test_a_status_tells_of_the_checkpoint(state, told):
     assert show._checkpoint(state | {"written_at": "2026-11-02T06:05:00Z"}) == told
 
 
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (None, "searched exactly"),
+        ({}, "edge, 2 generations behind, 1,234 points"),
+        (
+            {"building": True, "points": None},
+            "edge, 2 generations behind; builds its graph, searched exactly meanwhile",
+        ),
+        ({"problem": "no room"}, "edge, searched exactly for now: no room"),
+        ({"generation": None}, "edge, nothing there yet"),
+    ],
+)
+def test_a_status_tells_of_the_vector_index(state, told):
+    known = {"index": "edge", "generation": 7, "lag": 2, "points": 1234, "problem": ""}
+    assert show._vectors(None if state is None else known | {"building": False} | state) == told
+
+
 def test_news_of_an_unknown_concept_says_that_there_is_none(out: Console) -> None:
     show.news(out, {"about": "Atlantis", "matched": [], "stories": []})
     assert shown(out) == "No concept of the name Atlantis is in the index.\n"

@@ -93,6 +93,21 @@ def test_an_index_at_the_end_lets_a_bounded_run_end(tmp_path, writer):
         assert [check.name for check in found if not check.ok] == []
 
 
+def test_an_index_that_builds_its_graph_is_told(tmp_path, writer, monkeypatch):
+    building = True
+    monkeypatch.setattr(vectors, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr("index.vectors.qdrant.QdrantIndex.settle", lambda _: building)
+    with (
+        serving() as server,
+        vectors.kept(
+            settings(tmp_path, server.server_address[1]), writer.latest, lambda _: None
+        ) as kept,
+    ):
+        until(lambda: kept.status(1).building)
+        building = False
+        until(lambda: not kept.status(1).building)
+
+
 def test_a_small_store_makes_no_folder_for_the_engine(tmp_path, writer):
     pytest.importorskip("qdrant_edge", reason="the extra `edge` is not installed")
     with vectors.kept(Settings(data=tmp_path), writer.latest, lambda _: None) as kept:

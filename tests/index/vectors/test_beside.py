@@ -94,9 +94,12 @@ def test_where_there_is_no_index_yet_no_process_is_started_to_say_so():
 
 
 def test_while_it_settles_calls_are_told_so_at_once_and_answered_after(opened):
+    at_once = opened(0)
+    at_once.count()
+    assert not at_once.settle()
     index = opened(0.6)
     index.count()
-    index.settle()
+    assert index.settle()
     with pytest.raises(VectorIndexBusyError, match="put in order"):
         index.count()
     assert when_settled(index.count) == index.pid
