@@ -28,28 +28,19 @@ from index.communities.hierarchy import Hierarchy
 from index.communities.live import LiveCommunities
 from index.communities.pruning import PruningSettings
 from index.counts.graph import Counts
-from index.counts.recount import counts_of
 from index.expiry import DRAINED, EXPIRED_PER_RECORD, Window
+from index.generation_log import Clock, GenerationLog
 from index.report import GenerationReport
+from index.resident import Resident
 from index.snapshot import Change, Head, Snapshot
-from index.store import communities, documents, generations, meta
+from index.store import communities, documents, meta
 from index.store.connection import give_back, open_writable, store_path, translated
-from index.store.fence import Fence
-from index.store.folding import Folding
 from index.store.generations import TIDIED_EVERY, Generation
 from index.store.load import Names, whole_snapshot
 from index.store.lock import WriterLock
 from index.store.migrate import Told
-from index.store.pins import Pins
 from index.store.reader import StoreView
-from index.store.rows import NextNumbers
-from index.types import Analysis, Arrival, Delta, Int64Array, Millis, Rejected
-
-Clock = Callable[[], float]
-"""Seconds since 1970."""
-
-
-_NO_SLOTS = np.zeros(0, np.int64)
+from index.types import Analysis, Arrival, Delta, Millis, Rejected
 
 
 class Writer:
@@ -66,22 +57,14 @@ class Writer:
         window: Millis | None,
         checkpoint: Checkpoint,
     ) -> None:
-        self._path = path
         self._lock = lock
         self._connection = connection
-        self._clock = clock
         self._length = window
         self._names = Names()
         self._dimensions = fingerprint.dimensions
-        self._generation, snapshot = whole_snapshot(connection, self._names, self._dimensions)
-        self._dynamic = dynamic
-        self._checkpoint = checkpoint
-        self._live_now: LiveCommunities | None = self._resumed(snapshot)
-        self._failed = False
-        self._fence = Fence(connection, path)
-        self._folding = Folding(connection, path)
-        self._pins = Pins(self._path)
-        self._pins.publish(snapshot)
+        generation, snapshot = whole_snapshot(connection, self._names, self._dimensions)
+        self._resident = Resident(connection, checkpoint, dynamic, snapshot, generation)
+        self._log = GenerationLog(connection, path, generation, snapshot, clock)
 
     @classmethod
     def open(
@@ -130,7 +113,7 @@ class Writer:
     @property
     def positions(self) -> Mapping[tuple[str, int], int]:
         """The next offset of every (topic, partition) that the store has seen."""
-        return self._generation.head.positions
+        return self.generation.head.positions
 
     @property
     def counts(self) -> Counts:
@@ -145,7 +128,7 @@ class Writer:
     @property
     def generation(self) -> Generation:
         """The newest generation."""
-        return self._generation
+        return self._log.newest
 
     def grouped(self) -> Sums | None:
         """Checksums of the counts that the communities in force were computed from."""
@@ -153,12 +136,12 @@ class Writer:
 
     def latest(self) -> Snapshot:
         """See ``SnapshotSource.latest``."""
-        return self._pins.latest()
+        return self._log.latest()
 
     @contextmanager
     def pin(self) -> Iterator[StoreView]:
         """See ``SnapshotSource.pin``."""
-        with self._pins.pin() as view:
+        with self._log.pin() as view:
             yield view
 
     def plan(self, arrivals: Sequence[Arrival]) -> Plan:
@@ -177,7 +160,7 @@ class Writer:
         Raises ``WriterFencedError`` when a newer writer took over; nothing is changed then.
         """
         if not plan.admitted and not force:
-            return GenerationReport(self._generation.head.generation)
+            return GenerationReport(self.generation.head.generation)
         return self._commit(plan, analyses)
 
     def expire(self) -> GenerationReport | None:
@@ -185,7 +168,7 @@ class Writer:
 
         None where nothing is due and the window in force is the one that was set.
         """
-        head = self._generation.head
+        head = self.generation.head
         if not head.totals.due and head.horizon == self._window.horizon:
             return None
         return replace(self._commit(Plan((), {}), {}, DRAINED), drained=True)
@@ -196,11 +179,10 @@ class Writer:
         """``most``: documents that may expire whatever was written."""
         started = time.perf_counter()
         concepts_before = len(self._names.vocabulary)
-        self._recover()
-        batch = Batch.begin(self._names, self._dimensions, self._generation.next_numbers)
+        batch = Batch.begin(self._names, self._dimensions, self.generation.next_numbers)
         try:
             with self._writing() as number:
-                writing = DocumentWriting(self._connection, self._names, number, self._now())
+                writing = DocumentWriting(self._connection, self._names, number, self._log.now())
                 writing.begin(plan, analyses, batch)
                 window = heads.window_after(self._window, plan)
                 if window.horizon is not None:
@@ -210,7 +192,7 @@ class Writer:
                 with ThreadPoolExecutor(1, "counts") as beside:
                     # Kernels and statements leave the interpreter to each other.
                     applying = beside.submit(self._live.apply, delta)
-                    writing.write(plan, batch, heads.newest_arrival(self._generation.head, plan))
+                    writing.write(plan, batch, heads.newest_arrival(self.generation.head, plan))
                 applied = applying.result()
                 regrouped = communities.write(self._connection, before, applied.adoptions, number)
                 generation = self._write_batch(plan, batch, delta, window, regrouped=regrouped)
@@ -253,17 +235,16 @@ class Writer:
         has changed since is caught up with before anything is stored.
         """
         started = time.perf_counter()
-        self._recover()
         with self._writing() as number:
             before = self._live.hierarchy
             applied = self._live.take_over(found)
             communities.write(self._connection, before, applied.adoptions, number)
             meta.write_grouped(self._connection, grouped, pruning)
             meta.write_community_epoch(self._connection, found.epoch)
-            head = self._next_head()
+            head = self._log.next_head()
             modularity = heads.modularity_now(found.partition.modularity, self._live.quality)
             head = replace(head, totals=replace(head.totals, modularity=modularity))
-            generation = self._insert(head, regrouped=True)
+            generation = self._log.insert(head, self._live, regrouped=True)
         self._publish(generation, None, None, regrouped=True)
         totals = head.totals
         return GenerationReport(
@@ -288,7 +269,7 @@ class Writer:
             positions = carry(self._connection)
             self._connection.execute("DELETE FROM positions")
             meta.write_positions(self._connection, positions)
-            after = replace(self._next_head(), positions=positions)
+            after = replace(self._log.next_head(), positions=positions)
             if head is not None:
                 expired, late = head.totals.expired, head.totals.late
                 after = replace(
@@ -297,66 +278,37 @@ class Writer:
                     newest_arrival=head.newest_arrival,
                     totals=replace(after.totals, expired=expired, late=late),
                 )
-            generation = self._insert(after, regrouped=False)
+            generation = self._log.insert(after, self._live, regrouped=False)
         self._publish(generation, None, None, regrouped=False)
 
     def rest(self) -> None:
         """Called between commits while nothing comes; never waits. See ``Checkpoint.rest``."""
-        if self._live_now is not None:
-            self._checkpoint.rest(self._live_now, self._generation, self._dynamic)
+        self._resident.rest(self.generation)
 
     @property
     def checkpoint_problem(self) -> str:
         """Why the last look at the checkpoint found none to use or wrote none; "" else."""
-        return self._checkpoint.problem
+        return self._resident.checkpoint.problem
 
     def close(self) -> None:
         """Give the store up, with a checkpoint of the arrays where they are large.
 
         Views in use stay valid until they are closed.
         """
-        self._pins.close()
-        self._checkpoint.hold()
-        if self._live_now is not None:
-            self._checkpoint.write(self._live_now, self._generation, self._dynamic)
+        self._log.close()
+        self._resident.close(self.generation)
         self._connection.close()
         self._lock.release()
 
     @property
     def _window(self) -> Window:
         """The window where the stream stands now."""
-        return heads.window_of(self._length, self._generation.head)
+        return heads.window_of(self._length, self.generation.head)
 
     @property
     def _live(self) -> LiveCommunities:
         """Counts and communities; read anew after a transaction that failed."""
-        if self._live_now is None:
-            self._live_now = self._read_live(self._pins.latest())
-        return self._live_now
-
-    def _resumed(self, snapshot: Snapshot) -> LiveCommunities:
-        """Counts and communities from the checkpoint, else from the store."""
-        epoch = meta.community_epoch(self._connection)
-        kept = self._checkpoint.resume(snapshot.hierarchy, self._generation, epoch, self._dynamic)
-        return kept or self._read_live(snapshot)
-
-    def _read_live(self, snapshot: Snapshot) -> LiveCommunities:
-        return LiveCommunities(
-            counts_of(snapshot),
-            snapshot.hierarchy,
-            meta.community_epoch(self._connection),
-            self._generation.next_numbers.community,
-            self._dynamic,
-        )
-
-    def _recover(self) -> None:
-        """After a failed transaction, begin as a restart would: under a writer epoch of its own.
-
-        The generation log then says where every concept was queued.
-        """
-        if self._failed:
-            self._fence.renew()
-            self._failed = False
+        return self._resident.live(self.latest(), self.generation)
 
     @contextmanager
     def _writing(self) -> Iterator[int]:
@@ -364,20 +316,20 @@ class Writer:
 
         Where it fails, what it did in memory is dropped and read anew when it is next needed.
         """
-        self._checkpoint.hold()
+        self._resident.checkpoint.hold()
         try:
-            with self._fence.transaction():
-                yield self._generation.head.generation + 1
+            with self._log.transaction() as number:
+                yield number
         except BaseException:
-            self._live_now, self._failed = None, True
+            self._resident.drop()
             raise
 
     def _write_batch(
         self, plan: Plan, batch: Batch, delta: Delta, window: Window, *, regrouped: bool
     ) -> Generation:
-        before = self._generation
+        before = self.generation
         due = documents.count_due(self._connection, window.horizon)
-        head = heads.next_head(before.head, plan, batch, self._live, self._now(), window, due)
+        head = heads.next_head(before.head, plan, batch, self._live, self._log.now(), window, due)
         meta.write_positions(self._connection, head.positions)
         numbers = replace(
             before.next_numbers,
@@ -385,32 +337,14 @@ class Writer:
             chunk=batch.next_chunk,
             concept=len(self._names.vocabulary),
         )
-        return self._insert(
-            head, numbers, before.sums.after(delta), batch.retracted_slots(), regrouped=regrouped
+        return self._log.insert(
+            head,
+            self._live,
+            numbers,
+            before.sums.after(delta),
+            batch.retracted_slots(),
+            regrouped=regrouped,
         )
-
-    def _insert(
-        self,
-        head: Head,
-        numbers: NextNumbers | None = None,
-        sums: Sums | None = None,
-        retracted: Int64Array = _NO_SLOTS,
-        *,
-        regrouped: bool,
-    ) -> Generation:
-        """Write the generation's row; what is not given is as before."""
-        before = self._generation
-        numbers = replace(numbers or before.next_numbers, community=self._live.next_id)
-        epoch = self._live.hierarchy.epoch
-        generation = Generation(head, epoch, self._fence.epoch, numbers, sums or before.sums, b"")
-        return generations.insert(
-            self._connection, before, generation, retracted, regrouped=regrouped
-        )
-
-    def _next_head(self) -> Head:
-        """The head of a generation without arrivals."""
-        before = self._generation.head
-        return replace(before, generation=before.generation + 1, committed_at=self._now())
 
     def _publish(
         self,
@@ -420,7 +354,6 @@ class Writer:
         *,
         regrouped: bool,
     ) -> None:
-        self._generation = generation
         touched = np.zeros(0, np.int32) if delta is None else delta.concepts
         change = Change(
             head=generation.head,
@@ -431,16 +364,7 @@ class Writer:
             frequency=self._live.counts.f[touched],
             hierarchy=_cut(self._live.hierarchy, generation) if regrouped else None,
         )
-        self._pins.follow(change)
-        self._folding.fold()
-
-    def _now(self) -> Millis:
-        """The time, but never before the newest generation's.
-
-        A clock that is set back would else put what is told by its time (tombstones, dead letters)
-        before what came earlier, where nobody who reads on from there would find it.
-        """
-        return max(Millis(round(self._clock() * 1000)), self._generation.head.committed_at)
+        self._log.publish(generation, change)
 
 
 def _cut(hierarchy: Hierarchy, generation: Generation) -> Hierarchy:

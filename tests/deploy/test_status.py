@@ -58,8 +58,9 @@ def test_the_checkpoint_beside_the_store_is_told_and_whether_it_is_current(tmp_p
     )
     none = status().operations.checkpoint
     assert (none.generation, none.current, none.problem) == (None, False, "it is damaged")
-    writer._checkpoint._least = 1
-    writer._checkpoint.write(writer.live, writer.generation, writer._dynamic)
+    resident = writer._resident
+    resident.checkpoint._least = 1
+    resident.checkpoint.write(writer.live, writer.generation, resident._dynamic)
     found = status().operations.checkpoint
     assert (found.generation, found.current) == (3, True)
     assert found.bytes == (tmp_path / "index.graph").stat().st_size

@@ -118,7 +118,7 @@ def test_after_a_kill_the_checkpoint_of_before_is_left_aside(kept):
     directory, feed, _ = kept
     writer = opened(directory, [])
     commit(writer, [feed.upsert("f", LATER[0])])
-    writer._live_now = None  # as a process does that has no time to write one
+    writer._resident.drop()  # as a process does that has no time to write one
     writer.close()
     _is_left_aside(directory, feed, "it is of generation 3, the store of 4")
 
@@ -231,15 +231,15 @@ class Quiet:
         self.writer = opened(self.directory, self.told, **more)
         commit(self.writer, [self.feed.upsert("f", LATER[0])])
         self.now = 1000.0
-        self.writer._checkpoint._clock = lambda: self.now
+        self.writer._resident.checkpoint._clock = lambda: self.now
         self.writer.rest()
 
     def after(self, seconds):
         """Let time go by, and what was begun end."""
         self.now += seconds
         self.writer.rest()
-        if self.writer._checkpoint._beside is not None:
-            self.writer._checkpoint._beside.join()
+        if self.writer._resident.checkpoint._beside is not None:
+            self.writer._resident.checkpoint._beside.join()
         return outcomes(self.told)[1:]
 
 
@@ -250,7 +250,7 @@ def test_a_quiet_stream_leaves_a_checkpoint_that_a_start_after_a_kill_goes_on_fr
     assert quiet.after(9999) == [Outcome.WRITTEN], "one is enough"
     found = beside.kept(quiet.directory / STORE_NAME)
     assert (found.generation, found.bytes) == (4, quiet.path.stat().st_size)
-    quiet.writer._live_now = None  # as a process does that has no time to write one
+    quiet.writer._resident.drop()  # as a process does that has no time to write one
     quiet.writer.close()
     told: list = []
     writer = opened(quiet.directory, told)
@@ -266,7 +266,7 @@ def test_what_comes_begins_the_quiet_anew_and_writing_takes_a_hundredth_of_the_t
     commit(quiet.writer, [quiet.feed.upsert("g", LATER[1])])
     assert quiet.after(30) == []
     assert quiet.after(60) == [Outcome.WRITTEN]
-    quiet.writer._checkpoint._next = quiet.now + 100
+    quiet.writer._resident.checkpoint._next = quiet.now + 100
     commit(quiet.writer, [quiet.feed.upsert("h", LATER[2])])
     assert quiet.after(0) == quiet.after(99) == [Outcome.WRITTEN]
     assert quiet.after(1) == [Outcome.WRITTEN] * 2

@@ -47,7 +47,7 @@ def relay(pin):
 
 @pytest.mark.parametrize("least", [MEGABYTE, 1 << 40])
 def test_readers_that_overlap_do_not_let_the_log_grow(tmp_path, monkeypatch, least):
-    monkeypatch.setattr("index.writer.Folding", partial(Folding, least=least))
+    monkeypatch.setattr("index.generation_log.Folding", partial(Folding, least=least))
     monkeypatch.setattr("index.store.connection._LOG_BYTES", MEGABYTE)
     monkeypatch.setattr("index.store.connection._FOLDED_PAGES", 64)
     with closing(open_writer(tmp_path)) as writer:
