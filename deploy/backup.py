@@ -12,7 +12,6 @@ import os
 import shutil
 import sqlite3
 import tarfile
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -24,8 +23,10 @@ from deploy.assembly.outbox import MARK_NAME
 from deploy.assembly.streams import LOG_NAME, ORIGIN_NAME, TOPICS_NAME
 from deploy.errors import DeployError, UsageError
 from deploy.process import release
+from index.errors import StoreError
 from index.store.connection import STORE_NAME, open_readonly, store_path
 from index.store.copy import copy_database
+from index.store.work import BACKUP, RESTORE, WorkFolder
 from stream.feeds.state import FEEDS_NAME
 
 FORMAT = 1
@@ -61,8 +62,7 @@ def back_up(data: Path, archive: Path, told: Told) -> BackupReport:
     """
     if archive.exists():
         raise UsageError(f"{archive} is there already; a backup never overwrites")
-    with _written(), tempfile.TemporaryDirectory(dir=archive.parent, prefix=".backup-") as work:
-        kept = Path(work)
+    with _written(), _work_folder(archive.parent, BACKUP) as kept:
         generation = _copy_all(data, kept, told)
         names = [name for name in (*DATABASES, *PLAIN) if (kept / name).exists()]
         manifest = {
@@ -90,15 +90,15 @@ def restore(archive: Path, data: Path, told: Told) -> BackupReport:
         raise UsageError(f"{data} holds {held[0]} already; restore into an empty directory")
     with _read(archive):
         data.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=data, prefix=".restore-") as work:
-            manifest = _unpack(archive, Path(work), told)
+        with _work_folder(data, RESTORE) as work:
+            manifest = _unpack(archive, work, told)
             for name in DATABASES:
-                if (Path(work) / name).exists():
+                if (work / name).exists():
                     told(f"checking {name}", 0, None)
-                    _check_database(Path(work) / name)
+                    _check_database(work / name)
             # The store comes last: what is interrupted before it is no index yet.
             for name in sorted(manifest["files"], key=lambda name: name == STORE_NAME):
-                (Path(work) / name).replace(data / name)
+                (work / name).replace(data / name)
     return _report(manifest)
 
 
@@ -189,6 +189,16 @@ def _described(path: Path) -> dict[str, Any]:
 def _report(manifest: Mapping[str, Any]) -> BackupReport:
     sizes = {name: int(described["bytes"]) for name, described in manifest["files"].items()}
     return BackupReport(manifest["generation"], manifest["release"], manifest["made_at"], sizes)
+
+
+@contextmanager
+def _work_folder(directory: Path, prefix: str) -> Iterator[Path]:
+    with closing(WorkFolder(directory, prefix)) as folder:
+        try:
+            path = folder.path()
+        except StoreError as error:
+            raise BackupError(f"{directory} cannot be written: {error}") from error
+        yield path
 
 
 @contextmanager

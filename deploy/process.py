@@ -49,6 +49,21 @@ def stop_on_signals() -> Iterator[Stop]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM unwind what runs, so that it tidies up, and exit as a terminated process does."""
+
+    def handle(number: int, _: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)  # another one must not interrupt the tidying
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def keep_kernels(data: Path) -> str | None:
     """Choose where numba keeps compiled kernels, before it is imported.
 

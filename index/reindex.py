@@ -25,6 +25,7 @@ from index.store.connection import (
     open_readonly,
     open_writable,
     remove_store,
+    remove_unused,
     store_path,
     switch_store,
     transaction,
@@ -82,10 +83,12 @@ def reindex(
     """Bring a store to an analyzer's fingerprint. ``progress``: documents (or chunks) done, all.
 
     Raises ``StoreLockedError`` while a writer runs, ``StoreError`` where there is no store.
-    An interrupted run leaves the live store untouched.
+    An interrupted run leaves the live store untouched; what it made is removed when a writer opens
+    the directory next.
     """
     old_path = store_path(directory)
     source = open_readonly(old_path)
+    lock = WriterLock(directory)
     try:
         stored = meta.stored_fingerprint(source)
         if stored is None:
@@ -93,8 +96,10 @@ def reindex(
         total = source.execute("SELECT count(*) FROM documents").fetchone()[0]
         if stored == analyzer.fingerprint and not force:
             return ReindexReport(total, embedded_only=False, kept=True)
+        lock.acquire()
+        if store_path(directory) != old_path:
+            raise StoreError(f"{directory} was reindexed by another process just now; try again")
         name = next_name(old_path)
-        remove_store(directory / name)
         only_embed = stored.same_but_embedder(analyzer.fingerprint) and not force
         with translated(directory / name):
             if only_embed:
@@ -102,9 +107,10 @@ def reindex(
             else:
                 _analyze_again(source, directory, name, analyzer, progress, total)
         switch_store(directory, name)
+        remove_store(old_path)
     finally:
         source.close()
-    remove_store(old_path)
+        lock.release()
     return ReindexReport(total, embedded_only=only_embed, kept=False)
 
 
@@ -121,6 +127,7 @@ def _analyze_again(
         fingerprint=analyzer.fingerprint,
         collection=meta.collection_name(source),
         store_name=name,
+        locked=True,
     )
     try:
         done = 0
@@ -214,8 +221,7 @@ def _embed_again(
     analyzer: Analyzing,
     progress: Callable[[int, int], None],
 ) -> None:
-    lock = WriterLock(directory)
-    lock.acquire()
+    remove_unused(directory)
     target = open_writable(directory / name)
     try:
         source.backup(target)
@@ -237,4 +243,3 @@ def _embed_again(
             meta.put(target, meta.FINGERPRINT, analyzer.fingerprint.to_json())
     finally:
         target.close()
-        lock.release()

@@ -34,12 +34,13 @@ from index.report import GenerationReport
 from index.resident import Resident
 from index.snapshot import Change, Head, Snapshot
 from index.store import communities, documents, meta
-from index.store.connection import give_back, open_writable, store_path, translated
+from index.store.connection import give_back, open_writable, remove_unused, store_path, translated
 from index.store.generations import TIDIED_EVERY, Generation
 from index.store.load import Names, whole_snapshot
 from index.store.lock import WriterLock
 from index.store.migrate import Told
 from index.store.reader import StoreView
+from index.store.work import remove_abandoned
 from index.types import Analysis, Arrival, Delta, Millis, Rejected
 
 
@@ -75,6 +76,7 @@ class Writer:
         collection: str = "default",
         clock: Clock = time.time,
         store_name: str | None = None,
+        locked: bool = False,
         dynamic: DynamicSettings | None = None,
         window: Millis | None = None,
         migrated: Told = lambda _: None,
@@ -84,6 +86,8 @@ class Writer:
     ) -> "Writer":
         """Open or create the store of a directory (the one in force, unless named).
 
+        What processes that were killed have left there is removed first. ``locked``: the caller
+        holds the directory's lock, and keeps it.
         ``dynamic``: how the communities follow the stream. ``window``: milliseconds behind the
         newest event time for which documents are kept; None keeps them all. ``migrated``
         is told that a store of an older schema is about to be changed, ``checkpointed`` what became
@@ -94,8 +98,11 @@ class Writer:
         ``FingerprintMismatchError`` (built with another analyzer) or ``StoreError``.
         """
         lock = WriterLock(directory)
-        lock.acquire()
+        if not locked:
+            lock.acquire()
         try:
+            remove_abandoned(directory)
+            remove_unused(directory)
             path = store_path(directory) if store_name is None else directory / store_name
             connection = open_writable(path, migrated=migrated)
             with translated(path):

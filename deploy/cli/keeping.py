@@ -23,11 +23,12 @@ def backup(
     Safe beside a running writer: the file holds one whole generation, and what it was made from.
     Vector indexes are left out; they are built anew from the store.
     """
+    from deploy import process
     from deploy.backup import back_up
     from deploy.cli import progress, session
 
     settings = session.begin({"data": data}, config=config, sets=sets, quiet=True)
-    with progress.counting("") as told:
+    with process.ended_by_sigterm(), progress.counting("") as told:
         report = back_up(settings.data, archive, told)
     session.console(error=True).print(f"{archive}: {_summary(report)}")
 
@@ -40,11 +41,12 @@ def restore(
     Every file is compared with its checksum first. The writer then goes on from the positions of
     the backup; what came since is read again.
     """
+    from deploy import process
     from deploy.backup import restore as put_back
     from deploy.cli import progress, session
 
     settings = session.begin({"data": data}, config=config, sets=sets, quiet=True)
-    with progress.counting("") as told:
+    with process.ended_by_sigterm(), progress.counting("") as told:
         report = put_back(archive, settings.data, told)
     session.console(error=True).print(f"{settings.data}: {_summary(report)}")
 

@@ -6,11 +6,9 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import BinaryIO
 
 from index.errors import StoreError
@@ -25,10 +23,9 @@ from index.store.connection import (
     translated,
 )
 from index.store.copy import copy_database, size_of
-from index.store.lock import WriterLock
+from index.store.work import REPLICATION, WorkFolder
 from index.types import Millis
 
-WORK_PREFIX = "replication-"
 KEPT_SECONDS = 3600.0
 """How long a checkpoint is kept after it was last asked for: a transfer may be taken up again."""
 
@@ -80,7 +77,7 @@ class Origin:
     def __init__(self, directory: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._directory = directory
         self._clock = clock
-        self._work = _WorkFolder(directory)
+        self._work = WorkFolder(directory, REPLICATION)
         self._lock = threading.Lock()
         self._kept: Checkpoint | None = None
         self._asked = 0.0
@@ -190,45 +187,6 @@ class Origin:
         if self._kept is not None:
             self._kept.path.unlink(missing_ok=True)
             self._kept = None
-
-
-class _WorkFolder:
-    """A folder of one process in a data directory, made when the first file is wanted.
-
-    Its lock dies with the process; folders that nobody holds are removed when a new one is made.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._numbers = count()
-        self._guard = threading.Lock()
-        self._folder: Path | None = None
-        self._lock: WriterLock | None = None
-
-    def new_file(self) -> Path:
-        """A path where no file is yet. Raises ``StoreError``."""
-        with self._guard:
-            if self._folder is None:
-                self._remove_abandoned()
-                with translated(self._directory):
-                    self._folder = Path(mkdtemp(prefix=WORK_PREFIX, dir=self._directory))
-                self._lock = WriterLock(self._folder)
-                self._lock.acquire()
-            return self._folder / f"{next(self._numbers)}.db"
-
-    def _remove_abandoned(self) -> None:
-        for folder in self._directory.glob(f"{WORK_PREFIX}*"):
-            lock = WriterLock(folder)
-            with suppress(StoreError):  # somebody's, who lives
-                lock.acquire()
-                shutil.rmtree(folder, ignore_errors=True)
-                lock.release()
-
-    def close(self) -> None:
-        """Remove the folder with all files."""
-        if self._folder is not None and self._lock is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._lock.release()
 
 
 def _newest_mark(connection: sqlite3.Connection) -> Mark:

@@ -26,11 +26,13 @@ from index.store.connection import (
     open_readonly,
     open_writable,
     remove_store,
+    remove_unused,
     store_path,
     switch_store,
     translated,
 )
 from index.store.lock import FOLLOWS_NAME, WriterLock, followed
+from index.store.work import remove_abandoned
 
 INCOMING_NAME = "incoming.db"
 GIVEN_NAME = "incoming-changes.db"
@@ -278,10 +280,10 @@ def _remove_left_over(directory: Path) -> None:
 
     A checkpoint that came in part is kept: the next transfer goes on from there.
     """
-    (directory / GIVEN_NAME).unlink(missing_ok=True)
-    for path in directory.glob("index*.db"):
-        if path != store_path(directory):
-            remove_store(path)
+    for path in directory.glob(f"{GIVEN_NAME}*"):
+        path.unlink()
+    remove_abandoned(directory)
+    remove_unused(directory)
 
 
 def _write_whole(path: Path, text: str) -> None:

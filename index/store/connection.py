@@ -1,5 +1,7 @@
 """SQLite connections: opened the one right way, errors translated."""
 
+import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -8,7 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from index.errors import SchemaTooNewError, StoreError
-from index.store.migrate import Told, migrate
+from index.store.copy import put_in_place
+from index.store.migrate import Told, migrate, remove_begun
 
 SCHEMA_VERSION = 4
 STORE_NAME = "index.db"
@@ -20,6 +23,7 @@ BUSY_MILLIS = 10_000
 _PAGES_AT_ONCE = 4096  # 16 MiB
 _FOLDED_PAGES = 8192  # of the write-ahead log, 32 MiB
 _LOG_BYTES = 64 << 20  # of it that stay where it has been longer
+_STORE_FILES = re.compile(r"(index(?:-\d+)?)\.(db|db-wal|db-shm|db-journal|graph|graph\.part)")
 _FULL = 1 << 20
 """Bytes below which a disk counts as full, when something failed on it."""
 
@@ -34,10 +38,13 @@ def store_path(directory: Path) -> Path:
 
 
 def switch_store(directory: Path, name: str) -> None:
-    """Put another store file in force, atomically."""
+    """Put another store file in force, atomically; a power cut leaves the one or the other."""
     fresh = directory / (CURRENT_NAME + ".new")
-    fresh.write_text(name, "utf-8")
-    fresh.replace(directory / CURRENT_NAME)
+    with fresh.open("w", encoding="utf-8") as file:
+        file.write(name)
+        file.flush()
+        os.fsync(file.fileno())
+    put_in_place(fresh, directory / CURRENT_NAME)
 
 
 def remove_store(path: Path) -> None:
@@ -45,6 +52,30 @@ def remove_store(path: Path) -> None:
     for beside in (path, *(path.with_name(path.name + part) for part in ("-wal", "-shm"))):
         beside.unlink(missing_ok=True)
     path.with_suffix(CHECKPOINT_SUFFIX).unlink(missing_ok=True)
+
+
+def remove_unused(directory: Path) -> None:
+    """Remove the store files that are not in force, left by a process that was killed.
+
+    Only for who holds the writer's lock: nobody then makes one. Readers that have one open keep it.
+    Raises ``StoreError``, and removes nothing, where the store in force is missing: one of the
+    others may be what was lost sight of.
+    """
+    kept = store_path(directory)
+    unused = [
+        path
+        for path in directory.glob("index*")
+        if (match := _STORE_FILES.fullmatch(path.name)) and match[1] != kept.stem
+    ]
+    stores = sorted(path.name for path in unused if path.suffix == ".db")
+    if stores and not kept.is_file():
+        raise StoreError(
+            f"{directory} holds {', '.join(stores)}, but {kept.name}, which is in force, is "
+            f"missing; write the right one's name into {directory / CURRENT_NAME}, or remove them"
+        )
+    with translated(directory):
+        for path in unused:
+            path.unlink(missing_ok=True)
 
 
 def next_name(path: Path) -> str:
@@ -78,6 +109,7 @@ def open_writable(path: Path, *, migrated: Told = lambda _: None) -> sqlite3.Con
             _create(connection)
         else:
             check_version(path, version, oldest=1)
+            remove_begun(path.parent)  # it would count against the room
             room = shutil.disk_usage(path.parent).free
             migrate(connection, path, version, SCHEMA_VERSION, told=migrated, room=room)
         return connection

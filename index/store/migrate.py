@@ -80,14 +80,19 @@ def migrate(
     connection.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {wanted}; COMMIT;")
 
 
+def remove_begun(directory: Path) -> None:
+    """Remove the part of a copy that a process began which was killed."""
+    for path in directory.glob("schema-*.new*"):
+        path.unlink(missing_ok=True)
+
+
 def _keep_copy(connection: sqlite3.Connection, copy: Path) -> Path:
     """Copy the store, whole or not at all; the copy of an earlier change then goes."""
     new = copy.with_suffix(".new")
-    new.unlink(missing_ok=True)
     try:
         copy_database(connection, new)
     except BaseException:
-        new.unlink(missing_ok=True)
+        remove_begun(copy.parent)
         raise
     put_in_place(new, copy)
     for other in copy.parent.glob("schema-*.db"):

@@ -2,19 +2,23 @@
 
 import io
 import json
+import os
+import signal
 import tarfile
 import threading
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 
-from deploy import runtime
+from deploy import backup, process, runtime
 from deploy.assembly.streams import Origin, publish
 from deploy.backup import MANIFEST, BackupError, back_up, restore
+from deploy.cli import keeping
 from deploy.errors import UsageError
 from deploy.settings import Settings
 from index.errors import StoreError
 from index.store.connection import open_readonly, store_path
+from index.store.work import BACKUP, WorkFolder
 from index.verify import verify
 from tests.test_end_to_end import STREAM
 
@@ -152,3 +156,68 @@ def test_half_an_archive_is_refused(archive, tmp_path):
     (tmp_path / "text.tar").write_text("no archive")
     with pytest.raises(BackupError, match="cannot be restored"):
         restore(tmp_path / "text.tar", tmp_path / "data", told)
+
+
+@pytest.fixture
+def terminated(monkeypatch):
+    """Deliver SIGTERM to this process where a named step of a backup begins."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    def at(step):
+        monkeypatch.setattr(backup, step, lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
+
+    yield at
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_a_backup_that_is_terminated_leaves_nothing(original, tmp_path, terminated):
+    terminated("_pack")
+    with pytest.raises(SystemExit) as ended:
+        keeping.backup(archive=tmp_path / "a.tar", data=original)
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_IGN
+
+
+def test_a_restore_that_is_terminated_leaves_nothing(archive, tmp_path, terminated):
+    terminated("_check_database")
+    with pytest.raises(SystemExit) as ended:
+        keeping.restore(archive=archive, data=tmp_path)
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_sigterm_does_not_interrupt_the_tidying(terminated):
+    tidied = []
+
+    def run():
+        with process.ended_by_sigterm(), ExitStack() as stack:
+            stack.callback(tidied.append, True)
+            stack.callback(os.kill, os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(SystemExit):
+        run()
+    assert tidied
+
+
+def left_by_a_killed_one(directory, prefix):
+    folder = directory / f"{prefix}dead"
+    folder.mkdir(parents=True)
+    (folder / "index.db").write_bytes(b"half")
+    (folder / "writer.lock").write_text("process 1 on some host")
+    return folder
+
+
+def test_what_killed_backups_and_restores_left_goes_with_the_next_one(original, archive, tmp_path):
+    data = tmp_path / "data"
+    dead = [left_by_a_killed_one(tmp_path, ".backup-"), left_by_a_killed_one(data, ".restore-")]
+    living = WorkFolder(tmp_path, BACKUP)
+    copy = living.new_file()
+    copy.write_bytes(b"half")
+    back_up(original, tmp_path / "a.tar", told)
+    restore(archive, data, told)
+    assert not any(folder.exists() for folder in dead)
+    assert copy.exists()
+    living.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tar", "data"]

@@ -1,12 +1,14 @@
 """A change of schema keeps a copy first, and is whole or not at all."""
 
 import gzip
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -137,3 +139,16 @@ def test_a_disk_that_fills_up_while_copying_changes_nothing(tmp_path, monkeypatc
         open_writable(path)
     assert held(path) == before
     assert names(tmp_path) == [STORE_NAME]
+
+
+def test_the_copy_of_a_killed_change_does_not_count_against_the_room(tmp_path, monkeypatch):
+    path = old_store(tmp_path)
+    for name in ("schema-1.new", "schema-1.new-journal"):
+        (tmp_path / name).write_bytes(b"half")
+
+    def usage(directory):
+        return SimpleNamespace(free=0 if list(directory.glob("schema-1.new*")) else 1 << 40)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    open_writable(path).close()
+    assert names(tmp_path) == [STORE_NAME, "schema-1.db"]

@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
+from index.errors import StoreError, StoreLockedError
 from index.reindex import reindex
 from index.store.follower import Follower
 from index.types import Reason, Rejected
@@ -62,3 +64,45 @@ def test_new_embedder_only_embeds_again(tmp_path):
 def test_equal_fingerprint_keeps_the_store(tmp_path):
     filled(tmp_path)
     assert reindex(tmp_path, Analyzer(FINGERPRINT)).kept
+
+
+def test_what_killed_processes_left_goes_when_a_writer_opens(tmp_path):
+    filled(tmp_path)
+    left = ["index-2.db", "index-2.db-wal", "index-2.db-shm", "index-2.graph.part", "index-3.graph"]
+    for name in left:
+        (tmp_path / name).write_bytes(b"half")
+    (tmp_path / "index-before.db").write_bytes(b"a copy by hand")
+    for folder in (".restore-x", ".backup-x", "replication-x"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "index.db").write_bytes(b"half")
+    open_writer(tmp_path).close()
+    held = sorted(path.name for path in tmp_path.iterdir())
+    assert held == ["index-before.db", "index.db", "writer.lock"]
+    assert verify(tmp_path).ok
+
+
+def test_nothing_is_removed_where_the_store_in_force_is_missing(tmp_path):
+    filled(tmp_path)
+    (tmp_path / "index.db").rename(tmp_path / "index-2.db")
+    with pytest.raises(StoreError, match="which is in force, is missing"):
+        open_writer(tmp_path)
+    (tmp_path / "current").write_text("index-2.db")
+    open_writer(tmp_path).close()
+    assert verify(tmp_path).ok
+
+
+@pytest.mark.parametrize("change", [{"normalisation": 2}, {"embedder": "other"}])
+def test_a_second_reindex_or_writer_keeps_off_the_store_that_is_being_made(tmp_path, change):
+    filled(tmp_path)
+    analyzer = Analyzer(replace(FINGERPRINT, **change))
+
+    def meanwhile(*_):
+        with pytest.raises(StoreLockedError):
+            reindex(tmp_path, analyzer)
+        with pytest.raises(StoreLockedError):
+            open_writer(tmp_path)
+        assert (tmp_path / "index-2.db").exists()
+
+    reindex(tmp_path, analyzer, progress=meanwhile)
+    assert verify(tmp_path).ok
+    assert sorted(path.name for path in tmp_path.glob("index*.db")) == ["index-2.db"]
