@@ -193,10 +193,9 @@ def _carry_over(
 ) -> dict[tuple[str, int], int]:
     """Copy what does not depend on the analyzer; returns the stream positions."""
     for table in ("tombstones", "dead_letters"):
-        rows = source.execute(f"SELECT * FROM {table}").fetchall()
-        if rows:
-            marks = ", ".join("?" * len(rows[0]))
-            target.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+        kept = source.execute(f"SELECT * FROM {table}")
+        marks = ", ".join("?" * len(kept.description))
+        target.executemany(f"INSERT INTO {table} VALUES ({marks})", kept)
     target.execute("DELETE FROM changes")
     numbers = dict(target.execute("SELECT key, number FROM concepts").fetchall())
     translate = {

@@ -33,7 +33,7 @@ from index.generation_log import Clock, GenerationLog
 from index.report import GenerationReport
 from index.resident import Resident
 from index.snapshot import Change, Head, Snapshot
-from index.store import communities, documents, meta
+from index.store import communities, dead_letters, documents, meta
 from index.store.connection import give_back, open_writable, remove_unused, store_path, translated
 from index.store.generations import TIDIED_EVERY, Generation
 from index.store.load import Names, whole_snapshot
@@ -108,6 +108,7 @@ class Writer:
             with translated(path):
                 meta.check_integrity(connection, path)
                 meta.check_fingerprint(connection, fingerprint, collection)
+                dead_letters.take_stock(connection)
                 dynamic = dynamic or DynamicSettings()
                 kept = Checkpoint(
                     path, least=checkpoint_from, quiet=checkpoint_quiet, told=checkpointed

@@ -27,9 +27,10 @@ LEFT_OUT = "tidegraph-value-left-out"
 """Set where the value is larger than the topic takes; its size in bytes."""
 
 _BATCH = 200
+_BATCH_BYTES = 16_000_000
 
-Letters = Callable[[int, int], Sequence[DeadLetter]]
-"""Dead letters above a number, oldest first, at most so many."""
+Letters = Callable[[int, int, int], Sequence[DeadLetter]]
+"""Dead letters above a number, oldest first: at most so many, no more once so many bytes came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Outbox:
         Raises:
             ProduceError: if it could not be published; the next step tries again.
         """
-        letters = self._letters(self._last, _BATCH)
+        letters = self._letters(self._last, _BATCH, _BATCH_BYTES)
         if not letters:
             return None
         messages = [letter_message(letter) for letter in letters]

@@ -67,7 +67,7 @@ def _empty(settings: Settings, observe: Observe, stop: threading.Event) -> None:
     with ExitStack() as stack:
         producer = stack.enter_context(streams.producer(settings))
         outbox = Outbox(
-            lambda after, limit: _letters(settings, after, limit),
+            lambda *bounds: _letters(settings, *bounds),
             producer,
             settings.dead_letter_topic,
             settings.data / MARK_NAME,
@@ -81,8 +81,8 @@ def _empty(settings: Settings, observe: Observe, stop: threading.Event) -> None:
             stop.wait(EVERY)
 
 
-def _letters(settings: Settings, after: int, limit: int) -> Sequence[DeadLetter]:
+def _letters(settings: Settings, after: int, limit: int, most_bytes: int) -> Sequence[DeadLetter]:
     path = store_path(settings.data)
     with closing(open_readonly(path)) as connection, translated(path):
-        found = dead_letters.read(connection, after=after, limit=limit)
+        found = dead_letters.read(connection, after=after, limit=limit, most_bytes=most_bytes)
     return [DeadLetter(one.id, one.record, Reason(one.reason), one.detail) for one in found]

@@ -93,13 +93,23 @@ def _write(
 
 
 def forget(connection: sqlite3.Connection, schema: str = "main") -> None:
-    """Drop old changes, as the ``meta`` of a schema says: who copies them drops the same."""
+    """Drop old changes, as the ``meta`` of a schema says: who copies them drops the same.
+
+    Nothing is done where the store's own ``meta`` says the same: it was done when that was written.
+    """
+    said = _forgotten(connection, schema)
+    if said is not None and (schema == "main" or said != _forgotten(connection, "main")):
+        generation, before = map(int, said.split(" "))
+        # Nearly every row is of such a generation, few are so old: the plus keeps SQLite from
+        # looking them up by the generation.
+        connection.execute(
+            "DELETE FROM main.changes WHERE +generation <= ? AND observed_at < ?",
+            (generation, before),
+        )
+
+
+def _forgotten(connection: sqlite3.Connection, schema: str) -> str | None:
     row = connection.execute(
         f"SELECT value FROM {schema}.meta WHERE name = ?", (FORGOTTEN,)
     ).fetchone()
-    if row is not None:
-        generation, before = map(int, row[0].split(" "))
-        connection.execute(
-            "DELETE FROM main.changes WHERE generation <= ? AND observed_at < ?",
-            (generation, before),
-        )
+    return None if row is None else row[0]

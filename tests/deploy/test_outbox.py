@@ -3,6 +3,7 @@
 import threading
 import time
 from contextlib import closing
+from functools import partial
 
 import pytest
 
@@ -11,7 +12,12 @@ from deploy.assembly import outbox
 from deploy.assembly.streams import Origin
 from deploy.errors import UsageError
 from deploy.settings import Settings
+from index.store import dead_letters
+from index.store.connection import open_writable, store_path
+from index.types import Millis, Position, Reason, Record, Rejected
 from stream.log import LogSource
+from stream.outbox import Outbox, OutboxReport
+from tests.stream.test_produce import Memory
 
 LINES = b'{"id": "a", "text": "Prices rose."}\nnot json\n{"text": "nobody"}\n'
 
@@ -53,6 +59,21 @@ def _away(_settings):
     from stream.errors import ProduceError
 
     raise ProduceError("nobody is there")
+
+
+def test_letters_given_up_for_their_bytes_before_they_were_published_are_told(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(dead_letters, "KEPT_BYTES", 1_000)
+    settings, memory = Settings(data=tmp_path), Memory()
+    out = Outbox(partial(outbox._letters, settings), memory, "dead", tmp_path / "mark.json")
+    with closing(open_writable(store_path(tmp_path))) as connection:
+        for first, last, lost in ((0, 1, 0), (1, 9, 4)):
+            for offset in range(first, last):
+                record = Record(Position("news", 0, offset), None, b"x" * 200, Millis(1))
+                why = Rejected(Reason.NOT_JSON, "broken")
+                dead_letters.insert(connection, [(record, why)], Millis(1))
+            assert out.step() == OutboxReport(last - first - lost, lost=lost)
 
 
 def test_the_topic_of_documents_is_refused():

@@ -19,8 +19,13 @@ class Store:
     def __init__(self, count):
         self.letters = [letter(number) for number in range(1, count + 1)]
 
-    def __call__(self, after, limit):
-        return [one for one in self.letters if one.id > after][:limit]
+    def __call__(self, after, limit, most_bytes):
+        found = []
+        for one in self.letters:
+            if one.id > after and len(found) < limit and most_bytes > 0:
+                found.append(one)
+                most_bytes -= len(one.record.value)
+        return found
 
 
 @pytest.fixture
@@ -70,6 +75,15 @@ def test_all_letters_go_out_once_in_order_over_restarts(mark):
     store.letters.append(letter(451))
     assert drain(Outbox(store, memory, "dead", mark)) == [OutboxReport(1)]
     assert numbers(memory) == list(range(1, 452))
+
+
+def test_large_letters_go_out_a_few_at_a_time(mark):
+    store, memory = Store(0), Memory(limit=10**8)
+    body = b"x" * 6_000_000
+    store.letters = [letter(number, value=body) for number in range(1, 8)]
+    reports = drain(Outbox(store, memory, "dead", mark))
+    assert [report.published for report in reports] == [3, 3, 1]
+    assert numbers(memory) == list(range(1, 8))
 
 
 def test_what_could_not_be_published_goes_out_later(mark):

@@ -24,7 +24,8 @@ from tests.index.simple import FINGERPRINT, START, Feed, commit
 from tests.index.test_live import GALE, STEP, opened, run, started
 from tests.index.test_writer import same_snapshot
 
-STEPS = st.lists(st.one_of(STEP, STEP, st.tuples(st.just("reject"))), min_size=1, max_size=6)
+REJECT = st.tuples(st.just("reject"), st.sampled_from([b"", b"broken", b"x" * 60, b"x" * 999]))
+STEPS = st.lists(st.one_of(STEP, STEP, REJECT), min_size=1, max_size=6)
 EVENTS = st.lists(
     st.one_of(STEPS, STEPS, st.sampled_from(["run", "restart", "follow"])), max_size=9
 )
@@ -36,7 +37,7 @@ FORGETTING = ("dead_letters", "tombstones", "generations", "lineage", "communiti
 def arrivals(feed, steps):
     for kind, *more in steps:
         if kind == "reject":
-            yield feed.reject(Rejected(Reason.NOT_JSON, "broken"))
+            yield feed.reject(Rejected(Reason.NOT_JSON, "broken"), *more)
         else:
             yield (feed.upsert if kind == "upsert" else feed.delete)(*more)
 
@@ -49,7 +50,8 @@ def forgetful():
             patch.setattr(module, "TIDIED_EVERY", 2)
         patch.setattr("index.writer.TIDIED_EVERY", 2)
         patch.setattr(generations, "KEPT", 12)
-        patch.setattr(dead_letters, "KEPT", 2)
+        patch.setattr(dead_letters, "KEPT", 4)
+        patch.setattr(dead_letters, "KEPT_BYTES", 100)
         patch.setattr(changes, "KEPT_MILLIS", 30 * 60 * 1000)
         patch.setattr(documents, "TOMBSTONE_MILLIS", 3)
         patch.setattr(lineage.prune, "__defaults__", (8,))
