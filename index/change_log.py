@@ -5,14 +5,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from index.types import Int32Array, Int64Array
+from index.types import BoolArray, Int32Array, Int64Array, Millis
 
 KINDS = ("insert", "edit", "delete", "expiry")
 """Kinds of a change by code."""
 INSERT, EDIT, DELETE, EXPIRY = range(4)
 
+ALWAYS, NEVER = Millis(-(1 << 62)), Millis(1 << 62)
+"""Before and after all moments."""
+
 ChangeRow = tuple[int, str, str, int, int, str, Int32Array]
 """Generation, document id, kind, observed at, event at, source, concepts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesAsked:
+    """Changes observed in ``[since, until)`` with an event time in ``[event_since, event_until)``.
+
+    Milliseconds; ``kinds`` are codes of ``KINDS``. The narrower, the less is read and held.
+    """
+
+    since: Millis = ALWAYS
+    until: Millis = NEVER
+    event_since: Millis = ALWAYS
+    event_until: Millis = NEVER
+    kinds: tuple[int, ...] = (INSERT, EDIT, DELETE, EXPIRY)
+
+    def of(self, changes: "ChangeColumns") -> BoolArray:
+        """bool[n]: which of some changes are asked for."""
+        observed, event = changes.observed_at, changes.event_at
+        asked: BoolArray = (observed >= self.since) & (observed < self.until)
+        asked &= (event >= self.event_since) & (event < self.event_until)
+        if len(self.kinds) < len(KINDS):
+            asked &= np.isin(changes.kind, self.kinds)
+        return asked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,28 +132,19 @@ class ChangeBuilder:
         self._offsets.extend(np.zeros((1, 1), np.int64))
         self._concepts = _Growing(1, np.int32)
 
-    def extend(self, rows: Iterable[ChangeRow]) -> None:
-        """Add changes, oldest generation first."""
-        numbers, codes, lengths, named = [], [], [], []
-        for generation, document, kind, observed_at, event_at, source, concepts in rows:
-            numbers.append((generation, observed_at, event_at))
-            codes.append(
-                (
-                    KINDS.index(kind),
-                    _code(document, self._ids, self._document_codes),
-                    _code(source, self._sources, self._source_codes),
-                )
-            )
-            lengths.append(len(concepts))
-            named.append(concepts)
-        if not numbers:
+    def extend(self, more: ChangeColumns) -> None:
+        """Add changes, oldest generation first; everything is copied."""
+        if not len(more):
             return
-        self._numbers.extend(np.array(numbers, np.int64).T)
-        self._codes.extend(np.array(codes, np.int32).T)
+        self._numbers.extend(np.stack([more.generation, more.observed_at, more.event_at]))
+        document = _recoded(more.document, more.ids, self._ids, self._document_codes)
+        source = _recoded(more.source, more.sources, self._sources, self._source_codes)
+        self._codes.extend(np.stack([more.kind, document, source]))
+        lengths = more.end - more.begin
         end = self._offsets.columns(self.count + 1)[0, -1]
         self._offsets.extend((end + np.cumsum(lengths))[None])
-        self._concepts.extend(np.concatenate(named)[None])
-        self.count += len(numbers)
+        self._concepts.extend(_named(more, lengths)[None])
+        self.count += len(more)
 
     def columns(self) -> ChangeColumns:
         """All changes so far; nothing is copied."""
@@ -169,16 +186,72 @@ class _Growing:
         return self._held[:, :count]
 
 
-def _code(name: str, names: list[str], codes: dict[str, int]) -> int:
-    code = codes.get(name)
-    if code is None:
-        code = codes[name] = len(names)
-        names.append(name)
-    return code
+def _recoded(
+    codes: Int32Array, names: Sequence[str], held: list[str], known: dict[str, int]
+) -> Int32Array:
+    """Codes of names in another list, ``held``, to which new names are added as they come."""
+    used, firsts, place = np.unique(codes, return_index=True, return_inverse=True)
+    found = np.empty(len(used), np.int32)
+    for at in np.argsort(firsts).tolist():
+        name = names[used[at]]
+        found[at] = code = known.setdefault(name, len(held))
+        if code == len(held):
+            held.append(name)
+    recoded: Int32Array = found[place]
+    return recoded
+
+
+def _named(changes: ChangeColumns, lengths: Int64Array) -> Int32Array:
+    """What changes name, one after the other; contiguous ones are not copied."""
+    if (changes.begin[1:] == changes.end[:-1]).all():
+        return changes.concepts[changes.begin[0] : changes.end[-1]]
+    before = np.cumsum(lengths) - lengths
+    places = np.arange(int(lengths.sum())) + np.repeat(changes.begin - before, lengths)
+    named: Int32Array = changes.concepts[places]
+    return named
 
 
 def columns_of(rows: Iterable[ChangeRow]) -> ChangeColumns:
     """The columns of changes given one by one."""
+    given = list(rows)
+    named = [row[6] for row in given]
+    concepts = np.concatenate([np.zeros(0, np.int32), *named])
+    return columns_with([row[:6] for row in given], list(map(len, named)), concepts)
+
+
+def columns_with(
+    rows: Sequence[tuple[int, str, str, int, int, str]],
+    lengths: Sequence[int],
+    concepts: Int32Array,
+) -> ChangeColumns:
+    """The columns of changes whose concepts, ``lengths`` of them for each, are joined already."""
+    columns = zip(*rows, strict=True) if rows else iter(((),) * 6)
+    generation, document, kind, observed_at, event_at, source = columns
+    ids, sources = list(dict.fromkeys(document)), list(dict.fromkeys(source))
+    offsets = np.cumsum([0, *lengths], dtype=np.int64)
+    return ChangeColumns(
+        generation=np.array(generation, np.int64),
+        kind=_coded(kind, KINDS),
+        observed_at=np.array(observed_at, np.int64),
+        event_at=np.array(event_at, np.int64),
+        document=_coded(document, ids),
+        source=_coded(source, sources),
+        begin=offsets[:-1],
+        end=offsets[1:],
+        concepts=concepts,
+        ids=ids,
+        sources=sources,
+    )
+
+
+def _coded(values: Sequence[str], names: Sequence[str]) -> Int32Array:
+    code = {name: at for at, name in enumerate(names)}
+    return np.array([code[value] for value in values], np.int32)
+
+
+def joined(parts: Iterable[ChangeColumns]) -> ChangeColumns:
+    """Parts of the log, one after the other, as one."""
     builder = ChangeBuilder()
-    builder.extend(rows)
+    for part in parts:
+        builder.extend(part)
     return builder.columns()

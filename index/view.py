@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from index.change_log import ChangeColumns
+from index.change_log import ChangeColumns, ChangesAsked
 from index.snapshot import Snapshot
 from index.types import BoolArray, Facet, Float32Array, Int32Array, Int64Array, Millis, Scalar
 
@@ -162,11 +162,15 @@ class View(Protocol):
     def changes(self, since: Millis, until: Millis | None = None) -> Iterator[DocumentChange]:
         """Changes observed in ``[since, until)``, oldest first."""
 
-    def change_columns(self, since: Millis) -> ChangeColumns:
-        """All changes observed from ``since`` on (and perhaps older ones), as they were committed.
+    def change_columns(self, asked: ChangesAsked) -> ChangeColumns:
+        """All changes that are asked for (and perhaps others), as they were committed.
 
-        Cheap: shared by all views of a store and read on as generations come.
+        Cheap for the newest ones: shared by all views of a store and read on as generations come.
+        Older ones are read for this view alone, and by one view at a time.
         """
+
+    def change_parts(self, asked: ChangesAsked) -> Iterator[ChangeColumns]:
+        """The same in parts, each with codes of its own, so that few are in memory at a time."""
 
     def was_deleted(self, document_id: str) -> bool:
         """Whether a tombstone stands for the id: withdrawn, or expired."""

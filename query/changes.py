@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from index.change_log import EXPIRY, ChangeColumns
+from index.change_log import EXPIRY, ChangeColumns, ChangesAsked
 from index.types import Int64Array, Millis
 from query.errors import BadFilterError
 
@@ -18,7 +18,6 @@ READABLE = (
 """Lengths of an interval that a person can read, in milliseconds."""
 INTERVALS = 48
 """Counts that a sparkline has at most, the recent and the past ones rounded up; ours."""
-_ALWAYS = Millis(-(1 << 62))
 
 
 class Time(StrEnum):
@@ -31,9 +30,11 @@ class Time(StrEnum):
         """int64[n]: that time of each change, in milliseconds."""
         return changes.observed_at if self is Time.OBSERVED else changes.event_at
 
-    def reaching(self, since: Millis) -> Millis:
-        """From which moment of arrival on changes can lie after ``since``."""
-        return since if self is Time.OBSERVED else _ALWAYS
+    def between(self, since: Millis, until: Millis) -> ChangesAsked:
+        """What to ask the change log for: what lies in ``[since, until)``."""
+        if self is Time.OBSERVED:
+            return ChangesAsked(since=since, until=until)
+        return ChangesAsked(event_since=since, event_until=until)
 
 
 def shown(changes: ChangeColumns, horizon: Millis | None) -> ChangeColumns:

@@ -57,7 +57,8 @@ def new(
         limit: Stories at most.
     """
     concepts = None if about is None else matching(graph, about)
-    changes = within(view.change_columns(since), Time.OBSERVED, since, until)
+    asked = Time.OBSERVED.between(since, until)
+    changes = within(view.change_columns(asked), Time.OBSERVED, since, until)
     if concepts is not None:
         changes = concerning(changes, concepts, view.snapshot.concept_count)
     gone = expired(changes)
@@ -219,13 +220,13 @@ def timeseries(
     concepts = matching(graph, concept)
     if not len(concepts):
         raise UnknownConceptError(f"the index holds no concept {concept!r}")
-    changes = shown(view.change_columns(time.reaching(since)), view.snapshot.head.horizon)
-    changes = within(changes, time, since, until)
-    changes = concerning(changes, concepts, view.snapshot.concept_count)
-    first, end = since // interval, -(-until // interval)
-    place = time.of(changes) // interval - first
-    kinds = len(KINDS)
-    counts = np.bincount(place * kinds + changes.kind, minlength=(end - first) * kinds)
+    first, end, kinds = since // interval, -(-until // interval), len(KINDS)
+    counts = np.zeros((end - first) * kinds, np.int64)
+    for part in view.change_parts(time.between(since, until)):
+        changes = within(shown(part, view.snapshot.head.horizon), time, since, until)
+        changes = concerning(changes, concepts, view.snapshot.concept_count)
+        place = time.of(changes) // interval - first
+        counts += np.bincount(place * kinds + changes.kind, minlength=len(counts))
     return tuple(
         TimeRow(
             start=from_millis((first + at) * interval).isoformat().replace("+00:00", "Z"),

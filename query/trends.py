@@ -155,7 +155,7 @@ def _level(graph: SearchGraph, asked: TrendsAsked) -> int:
 def _counted(view: View, asked: TrendsAsked, axis: Axis) -> tuple[ChangeColumns, Int64Array]:
     """The changes that count, in order of time, and the interval of each."""
     first = Millis(asked.since - asked.window)
-    changes = view.change_columns(asked.time.reaching(first))
+    changes = view.change_columns(asked.time.between(first, asked.until))
     changes = shown(changes, view.snapshot.head.horizon)
     moments = asked.time.of(changes)
     rows = np.flatnonzero((moments >= first) & (moments < asked.until))
@@ -163,7 +163,7 @@ def _counted(view: View, asked: TrendsAsked, axis: Axis) -> tuple[ChangeColumns,
     # Of a document's changes in one interval the last counts, in order of commit.
     place = changes.document[rows] * np.int64(axis.count) + bar
     _, last = np.unique(place[::-1], return_index=True)
-    kept = len(rows) - 1 - last
+    kept = np.sort(len(rows) - 1 - last)  # so that equal moments stay in order of commit
     kept = kept[changes.kind[rows[kept]] != DELETE]
     kept = kept[np.argsort(moments[rows[kept]], kind="stable")]
     return changes.take(rows[kept]), bar[kept]

@@ -65,9 +65,13 @@ class Pins:
         connection = self._borrow()
         try:
             snapshot = self._begin(connection, refresh)
-            yield StoreView(
+            view = StoreView(
                 connection, snapshot, self._changes, self._displays, seconds=self._seconds
             )
+            try:
+                yield view
+            finally:
+                view.close()
         finally:
             self._give_back(connection)
 

@@ -1,7 +1,6 @@
 """The stored half of a view: texts, full-text search, facets and changes of one moment."""
 
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Any
@@ -10,13 +9,13 @@ import numpy as np
 import orjson
 
 from index.analysis.scripts import spread
-from index.change_log import ChangeColumns
-from index.errors import SnapshotRetiredError
+from index.change_log import ChangeColumns, ChangesAsked
 from index.snapshot import Snapshot
 from index.store import lineage
-from index.store.change_log import ChangeLog
+from index.store.change_log import ChangeLog, ChangeReader
 from index.store.displays import Displays
 from index.store.rows import chunk_id, int32_array
+from index.store.statements import Statements
 from index.types import (
     Facet,
     FacetKind,
@@ -37,7 +36,6 @@ Ours; over 35,000 newswire chunks it halves the time of the full-text search.
 """
 
 _MANY = 500
-_STEPS = 1_000_000  # of SQLite's machine between two looks at the clock, some 50 ms
 _ALWAYS = -(1 << 62)
 _DOCUMENT = (
     "SELECT number, id, title, text, source, url, lang, published_at, observed_at, event_at,"
@@ -63,31 +61,21 @@ class StoreView:
     ) -> None:
         """The view answers for ``seconds``, and no statement runs on for long after them."""
         self.snapshot = snapshot
-        self._changes = changes or ChangeLog()
         self._displays = displays or Displays()
         self._connection = connection
-        self._expires = time.monotonic() + seconds
-        connection.set_progress_handler(self._retired, _STEPS)
+        statements = Statements(connection, snapshot.generation, seconds)
+        self._rows = statements.rows
+        self._changes = ChangeReader(changes or ChangeLog(), statements)
 
-    def _retired(self) -> bool:
-        return time.monotonic() > self._expires
+    def close(self) -> None:
+        """Nothing of the view is in use any more: others may read the whole change log."""
+        self._changes.close()
 
     @property
     def _horizon(self) -> int:
         """Documents with an older event time are not shown."""
         horizon = self.snapshot.head.horizon
         return _ALWAYS if horizon is None else horizon
-
-    def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        if not self._retired():
-            try:
-                return self._connection.execute(sql, parameters).fetchall()
-            except sqlite3.OperationalError:
-                if not self._retired():
-                    raise
-        raise SnapshotRetiredError(
-            f"generation {self.snapshot.generation} was held for too long; ask again"
-        )
 
     def _by_number(self, sql: str, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
         yield from self._among(sql, [int(n) for n in numbers])
@@ -232,9 +220,13 @@ class StoreView:
             values = (*row[:6], int32_array(row[6]))
             yield DocumentChange(*values)
 
-    def change_columns(self, since: Millis) -> ChangeColumns:
+    def change_columns(self, asked: ChangesAsked) -> ChangeColumns:
         """See ``View.change_columns``."""
-        return self._changes.columns(self._rows, self.snapshot.generation, since)
+        return self._changes.columns(asked)
+
+    def change_parts(self, asked: ChangesAsked) -> Iterator[ChangeColumns]:
+        """See ``View.change_parts``."""
+        return self._changes.parts(asked)
 
     def lineage(self, community: int, limit: int) -> CommunityLineage | None:
         """See ``View.lineage``."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from index.change_log import DELETE, EDIT, ChangeColumns
+from index.change_log import DELETE, EDIT, ChangeColumns, ChangesAsked
 from index.types import Int64Array, Millis
 from index.view import ChangeKind, StoredDocument, View
 from query.briefs import brief_of_change
@@ -84,31 +84,48 @@ def tell(view: View, graph: SearchGraph, placed: Placed, community: int, limit: 
     ``placed`` is of the community's level.
     """
     snapshot = view.snapshot
-    level = snapshot.hierarchy.level_of(community)
     rows = placed.documents_of(community)
     names = snapshot.labels.sources
     sources = Counter(names[code] for code in snapshot.source[rows].tolist())
     newest = rows[np.argsort(-snapshot.event_at[rows], kind="stable")[:limit]]
     stored = view.documents(snapshot.documents[newest].tolist())
     oldest = min((d.observed_at for d in stored.values()), default=snapshot.head.newest_arrival)
-    changes = shown(view.change_columns(oldest), snapshot.head.horizon)
-    recent = changes.observed_at >= oldest
-    edits = changes.document[np.flatnonzero(recent & (changes.kind == EDIT))].tolist()
-    edited = Counter(changes.ids[code] for code in edits)
-    gone = changes.take(np.flatnonzero(recent & (changes.kind == DELETE)))
-    gone = gone.take(np.flatnonzero(_homes(graph, level, gone) == community))
-    briefs = [brief_of_change(gone, at, {}) for at in range(len(gone))]
+    ids = {document.id for document in stored.values()}
+    edited, gone, briefs = _changed(view, graph, community, oldest, ids, limit)
     for document in stored.values():
         kind = ChangeKind.EDIT if edited[document.id] else ChangeKind.INSERT
         briefs.append(_living(document, kind))
-    briefs.sort(key=lambda brief: (-brief.event_at, brief.document_id))
+    briefs.sort(key=_newest_first)
     return Told(
         documents=tuple(briefs[:limit]),
-        document_count=len(rows) + len(gone),
+        document_count=len(rows) + gone,
         sources=tuple(SourceCount(*pair) for pair in sources.most_common(20)),
         edits=sum(edited[d.id] for d in stored.values()),
-        withdrawals=len(gone),
+        withdrawals=gone,
     )
+
+
+def _changed(
+    view: View, graph: SearchGraph, community: int, oldest: Millis, ids: set[str], limit: int
+) -> tuple[Counter[str], int, list[DocumentBrief]]:
+    """Edits of the documents ``ids``, and how many were withdrawn, with the newest of those."""
+    level = view.snapshot.hierarchy.level_of(community)
+    edited, gone, briefs = Counter[str](), 0, list[DocumentBrief]()
+    for part in view.change_parts(ChangesAsked(since=oldest, kinds=(EDIT, DELETE))):
+        changes = shown(part, view.snapshot.head.horizon)
+        recent = changes.observed_at >= oldest
+        edits = changes.document[np.flatnonzero(recent & (changes.kind == EDIT))].tolist()
+        edited.update(name for code in edits if (name := changes.ids[code]) in ids)
+        withdrawn = changes.take(np.flatnonzero(recent & (changes.kind == DELETE)))
+        ours = np.flatnonzero(_homes(graph, level, withdrawn) == community).tolist()
+        gone += len(ours)
+        briefs += [brief_of_change(withdrawn, at, {}) for at in ours]
+        briefs = sorted(briefs, key=_newest_first)[:limit]
+    return edited, gone, briefs
+
+
+def _newest_first(brief: DocumentBrief) -> tuple[int, str]:
+    return -brief.event_at, brief.document_id
 
 
 def _homes(graph: SearchGraph, level: int, changes: ChangeColumns) -> Int64Array:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from index.change_log import ChangeColumns, columns_of
+from index.change_log import ChangeColumns, ChangesAsked, columns_of
 from index.communities.hierarchy import Hierarchy
 from index.communities.leaves import Leaves
 from index.segment import Segment
@@ -205,7 +205,11 @@ class FakeIndex:
         end = NOW + 1 if until is None else until
         yield from (change for change in self.withdrawn if since <= change.observed_at < end)
 
-    def change_columns(self, since: Millis) -> ChangeColumns:
+    def change_parts(self, asked: ChangesAsked) -> Iterator[ChangeColumns]:
+        yield self.change_columns(asked)
+
+    def change_columns(self, asked: ChangesAsked) -> ChangeColumns:
+        del asked
         return columns_of(
             (c.generation, c.document_id, c.kind, c.observed_at, c.event_at, c.source, _named(c))
             for c in self.withdrawn
