@@ -15,7 +15,6 @@ from index.change_log import (
     columns_with,
     joined,
 )
-from index.store.rows import int32_array
 from index.store.statements import Statements
 from index.types import Millis
 
@@ -167,4 +166,6 @@ class ChangeReader:
 def _columns(rows: list[tuple[Any, ...]]) -> ChangeColumns:
     named = [row[6] for row in rows]
     lengths = [len(blob) // 4 for blob in named]
-    return columns_with([row[:6] for row in rows], lengths, int32_array(b"".join(named)))
+    # Not of bytes, which are read-only: kernels are compiled for arrays that are not.
+    concepts = np.frombuffer(bytearray().join(named), "<i4")
+    return columns_with([row[:6] for row in rows], lengths, concepts)

@@ -16,6 +16,7 @@ from index.store.change_log import ChangeLog, ChangeReader
 from index.store.rows import int32_blob
 from index.store.statements import Statements
 from index.types import Millis
+from query.kernels import name_any
 
 changes = st.lists(
     st.tuples(
@@ -159,6 +160,14 @@ def test_reading_in_parts_holds_a_few_thousand_changes_whatever_the_length_of_th
         assert tracemalloc.get_traced_memory()[1] < 6_000_000  # of 20 million and more
     finally:
         tracemalloc.stop()
+
+
+def test_parts_can_be_given_to_kernels(store):
+    log, statements = long_log(store, 1_000)
+    for part in ChangeReader(log, statements).parts(ChangesAsked()):
+        names = np.zeros(len(part), np.bool_)
+        name_any(part.begin, part.end, part.concepts, np.ones(40, np.bool_), names)
+        assert names.all()
 
 
 def test_what_is_not_asked_for_is_not_read(store):
