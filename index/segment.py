@@ -3,7 +3,8 @@
 A generation adds one small segment; neighbours of like size are merged, so that a snapshot of n
 chunks has about log2(n) of them and publishing costs, amortised, in proportion to the change.
 The design is that of log-structured indexes (Lucene, tantivy): rows never change, only the
-bitmap of those that are alive does, and that belongs to the snapshot.
+bitmap of those that are alive does, and that belongs to the snapshot; segments that are mostly
+dead are written anew.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from index.types import BoolArray, Float32Array, Int32Array, Int64Array
 
 MERGE_LIMIT = 16_384
 """Rows beyond which segments are not merged: bounds the longest pause of a publication."""
+WASTE = 1_024
+"""Dead rows from which a segment is written anew without them, once they are half of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +72,41 @@ def merge(parts: Sequence[Segment]) -> Segment:
     return Segment(**columns)
 
 
+def living(segment: Segment, alive: BoolArray) -> Segment:
+    """A segment with its living rows alone, and the documents that they belong to."""
+    if alive.all():
+        return segment
+    rows = np.flatnonzero(alive)
+    named, chunk_document = np.unique(segment.chunk_document[rows], return_inverse=True)
+    documents = named.astype(np.int64)
+    concept_offsets, concepts = _rows_of(segment.concept_offsets, segment.concepts, rows)
+    title_offsets, titles = _rows_of(segment.title_offsets, segment.title_concepts, documents)
+    return Segment(
+        slots=segment.slots[rows],
+        chunk_document=chunk_document.astype(np.int32),
+        concept_offsets=concept_offsets,
+        concepts=concepts,
+        vectors=segment.vectors[rows],
+        documents=segment.documents[documents],
+        event_at=segment.event_at[documents],
+        observed_at=segment.observed_at[documents],
+        source=segment.source[documents],
+        lang=segment.lang[documents],
+        title_offsets=title_offsets,
+        title_concepts=titles,
+    )
+
+
+def _rows_of(
+    offsets: Int64Array, columns: Int32Array, rows: Int64Array
+) -> tuple[Int64Array, Int32Array]:
+    """Some of many compressed rows."""
+    lengths = np.diff(offsets)
+    chosen = np.zeros(len(lengths), np.bool_)
+    chosen[rows] = True
+    return np.cumsum([0, *lengths[rows]], dtype=np.int64), columns[np.repeat(chosen, lengths)]
+
+
 def joined_offsets(parts: Sequence[Int64Array]) -> Int64Array:
     """Offsets of concatenated compressed rows."""
     joined = [np.zeros(1, np.int64)]
@@ -85,12 +123,35 @@ def merge_small(
     """Drop segments without a living row and merge the newest while they are of like size.
 
     The newest segment takes its neighbour in while that is at most twice as large and the result
-    stays within ``MERGE_LIMIT``.
+    stays within ``MERGE_LIMIT``. What is merged loses its dead rows; one that is mostly dead, see
+    ``WASTE``, is written anew, and takes its neighbours in where they fit. So in the end there are
+    at most some twice as many rows as live.
     """
     kept = [(s, a) for s, a in zip(segments, alive, strict=True) if a.any()]
     while len(kept) > 1:
-        (left, left_alive), (right, right_alive) = kept[-2], kept[-1]
-        if left.rows > 2 * right.rows or left.rows + right.rows > MERGE_LIMIT:
+        left, right = kept[-2][0].rows, kept[-1][0].rows
+        if left > 2 * right or left + right > MERGE_LIMIT:
             break
-        kept[-2:] = [(merge([left, right]), np.concatenate([left_alive, right_alive]))]
+        kept[-2:] = [_living(kept[-2:])]
+    _renew(kept)
     return tuple(s for s, _ in kept), tuple(a for _, a in kept)
+
+
+def _renew(kept: list[tuple[Segment, BoolArray]]) -> None:
+    """Write the first segment anew that is mostly dead: one at a time bounds the pause."""
+    for place, (segment, alive) in enumerate(kept):
+        dead = segment.rows - int(np.count_nonzero(alive))
+        if dead >= WASTE and 2 * dead >= segment.rows:
+            first, end, rows = place, place + 1, segment.rows - dead
+            if place and kept[place - 1][0].rows + rows <= MERGE_LIMIT:
+                first, rows = place - 1, rows + kept[place - 1][0].rows
+            if end < len(kept) and kept[end][0].rows + rows <= MERGE_LIMIT:
+                end += 1
+            kept[first:end] = [_living(kept[first:end])]
+            return
+
+
+def _living(parts: Sequence[tuple[Segment, BoolArray]]) -> tuple[Segment, BoolArray]:
+    """One segment with the living rows of several."""
+    merged = merge([living(segment, alive) for segment, alive in parts])
+    return merged, np.ones(merged.rows, np.bool_)
