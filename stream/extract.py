@@ -314,15 +314,24 @@ class Extractor:
     def _send(self, messages: Sequence[Message], extracted: Sequence[Extracted]) -> int:
         """Publish; what is too large without its analysis, then without its text.
 
-        Returns how many analyses were left out.
+        What came behind it in its partition is published again behind it: a reader takes nothing
+        beyond a gap, and passes over what it has. Returns how many analyses were left out.
         """
         sent = self._publish(messages, [one.partition for one in extracted])
-        large = [one for one, fits in zip(extracted, sent, strict=True) if not fits]
-        for one in large:
-            for less in (replace(one, analysis=None), _without_value(one)):
-                if all(self._publish([_message(less)], [one.partition])):
-                    break
-        return len(large)
+        behind: set[tuple[str, int]] = set()
+        for message, one, fits in zip(messages, extracted, sent, strict=True):
+            at = (one.topic, one.partition)
+            if not fits:
+                behind.add(at)
+                self._send_less(one)
+            elif at in behind:
+                self._publish([message], [one.partition])
+        return sent.count(False)
+
+    def _send_less(self, one: Extracted) -> None:
+        for less in (replace(one, analysis=None), _without_value(one)):
+            if all(self._publish([_message(less)], [one.partition])):
+                return
 
 
 def _message(extracted: Extracted) -> Message:
