@@ -274,7 +274,7 @@ def _service(settings: Settings) -> Finding:
     if record is None:
         return Finding("service", Level.OK, "none runs over this data directory")
     try:
-        response = httpx.get(f"{record.url}/readyz", timeout=5)
+        response = httpx.get(f"{record.url}/readyz", timeout=5, trust_env=False)
     except httpx.HTTPError as error:
         return Finding(
             "service",

@@ -102,7 +102,10 @@ async def reading(settings: Settings, follow: Follow) -> AsyncIterator[Reads]:
         if settings.api_keys:
             headers["Authorization"] = f"Bearer {settings.api_keys[0].get_secret_value()}"
         async with httpx.AsyncClient(
-            base_url=record.url, headers=headers, timeout=httpx.Timeout(120, connect=5)
+            base_url=record.url,
+            headers=headers,
+            timeout=httpx.Timeout(120, connect=5),
+            trust_env=False,  # no proxy may see the key, or is needed for this host
         ) as client:
             yield Reads(client, f"the service at {record.url}")
         return

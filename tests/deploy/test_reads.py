@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI, HTTPException, Request
 
-from deploy import reads, service_file
+from deploy import doctor, reads, service_file
 from deploy.errors import ServiceError, UsageError
 from deploy.settings import Settings
 from query.service.server import ServerThread
@@ -100,3 +100,15 @@ def test_a_service_that_does_not_answer_is_named(settings: Settings) -> None:
     service_file.announce(settings.data, record)
     with pytest.raises(ServiceError, match=r"the service at http://127\.0\.0\.1:9 did not answer"):
         reads.read(settings, "/v1/status", follow=follow)
+
+
+@pytest.mark.usefixtures("service")
+def test_the_service_of_this_host_is_asked_without_the_proxy_of_the_environment(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert reads.read(settings, "/v1/status", follow=follow).body["by"] == "service"
+    assert "Not Found" in doctor._service(settings).detail
