@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
-from kafka.errors import CorruptRecordError, KafkaError, LogTruncationError, OffsetOutOfRangeError
+from kafka.errors import CorruptRecordError, KafkaError, OffsetOutOfRangeError
 
 from index.types import Millis, Position, Record
 from stream.errors import PositionLostError, SourceError, SourceUnavailableError
@@ -103,6 +103,8 @@ class KafkaSource:
     def poll(self, max_records: int, timeout: float) -> list[Record]:
         """Records at hand, else the first to come within ``timeout`` seconds."""
         self._look()
+        # Before anything is taken from the client: what it throws then costs no record.
+        self._pass_over()
         with translated(self._connection):
             try:
                 batches = self._consumer.poll(int(timeout * 1000), max(1, max_records))
@@ -110,11 +112,6 @@ class KafkaSource:
                 batches = None
             except CorruptRecordError:
                 return self._pass_unreadable()
-            except LogTruncationError as error:
-                raise PositionLostError(
-                    f"{error}: what was read there is no more, since a topic was made anew or "
-                    "lost its newest records; index it into a new data directory"
-                ) from error
         if batches is None:
             self._assign(dict(self._next))
             return []
@@ -126,7 +123,8 @@ class KafkaSource:
         for record in records:
             at = record.position
             self._next[at.topic, at.partition] = at.offset + 1
-        self._pass_over()
+        if not records:
+            self._pass_over()
         return records
 
     def positions(self) -> dict[Partition, int]:

@@ -13,12 +13,13 @@ from kafka import KafkaAdminClient
 from kafka.errors import (
     AuthorizationError,
     KafkaError,
+    LogTruncationError,
     SaslAuthenticationFailedError,
     TopicAlreadyExistsError,
 )
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from stream.errors import SourceUnavailableError, StreamError
+from stream.errors import PositionLostError, SourceUnavailableError, StreamError
 
 Security = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
@@ -119,13 +120,21 @@ def create_topic(
 def translated(
     connection: KafkaConnection, kind: type[StreamError] = SourceUnavailableError
 ) -> Iterator[None]:
-    """The client's errors as one of ours that says where, what, and what to do."""
+    """The client's errors as one of ours that says where, what, and what to do.
+
+    A log that lost what was read is a lost position, whatever was asked when the client told it.
+    """
     where = ",".join(connection.bootstrap)
     # A broker that dislikes a password just hangs up, as one does that expects another protocol.
     sasl = connection.security.startswith("SASL")
     whose = ", and mechanism, user name and password" if sasl else ""
     try:
         yield
+    except LogTruncationError as error:
+        raise PositionLostError(
+            f"{error}: what was read there is no more, since a topic was made anew or lost its "
+            "newest records; index it into a new data directory"
+        ) from error
     except (SaslAuthenticationFailedError, AuthorizationError) as error:
         raise kind(
             f"Kafka at {where} refuses: {error}; check mechanism, user name, password and rights"
