@@ -2,6 +2,7 @@
 
 from deploy.telemetry.sink import Sink, Takes
 from query.model.spending import Spent
+from query.service.problems import as_problem_error
 from query.service.service import RequestReport, SearchReport
 from query.standing.delivery import DeliveryReport
 from query.standing.runner import AskedReport
@@ -43,7 +44,7 @@ def _search(sink: Sink, report: SearchReport) -> None:
     if report.first_event_seconds is not None:
         metrics.first_event.observe(report.first_event_seconds)
     metrics.relevance_tests.labels(report.assessor).inc(report.tests)
-    if report.error is not None:
+    if report.error is not None and as_problem_error(report.error) is None:
         sink.failed("search", report.error)
     sink.journal.info(
         "search",

@@ -17,6 +17,7 @@ from index.admission import DocumentOutcome
 from index.communities.dynamic import Work
 from index.report import GenerationReport
 from index.types import Millis
+from query.errors import BadBudgetError, PayerCeilingError
 from query.service.service import RequestReport, SearchReport
 from query.service.status import Operations, StatusReport
 from stream.consumer import BatchReport
@@ -115,6 +116,25 @@ def test_what_the_communities_cost_stands_in_the_line_of_a_batch(lines: io.Strin
     assert value(metrics, "community_ties_scanned_total") == 400
     assert value(metrics, "community_changes_total", change="split") == 2
     assert value(metrics, "concepts_waiting") == 4
+
+
+@pytest.mark.parametrize(
+    ("error", "failures"),
+    [
+        (BadBudgetError("0 is no budget"), None),
+        (PayerCeilingError("spent for today"), None),
+        (RuntimeError("broken"), 1),
+    ],
+)
+def test_a_refused_question_is_no_failure_of_the_service(
+    lines: io.StringIO, error: Exception, failures: float | None
+) -> None:
+    metrics = Metrics()
+    Telemetry(metrics).observe(replace(SEARCH, outcome="", stopped="", error=error))
+    assert value(metrics, "errors_total", unit="search") == failures
+    assert [line["event"] for line in told(lines)] == ["search failed"] * bool(failures) + [
+        "search"
+    ]
 
 
 def test_a_search_is_counted_by_how_it_ended(lines: io.StringIO) -> None:
