@@ -51,16 +51,18 @@ class Searches:
             raise ProblemError(429, "too_many_searches", detail, {"Retry-After": "2"})
         run = _Run(question, request_id, asyncio.get_running_loop())
         number = self._count = self._count + 1
+        future = self._threads.submit(self._search, run)
         self._live[number] = run
+        future.add_done_callback(lambda _: self._forget(number, run))
         try:
-            future = self._threads.submit(self._search, run)
-            future.add_done_callback(lambda _: self._forget(number, run))
             while (item := await run.events.get()) is not None:
                 if isinstance(item, Exception):
                     raise item
                 yield item
         finally:
             run.stop.set()
+            if future.cancel():  # it still waited: no thread will report it
+                self._service.observe(_report(run, None, 0.0, None, None, 0))
 
     def close(self) -> None:
         """Stop all searches and take no more."""

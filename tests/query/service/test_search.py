@@ -1,5 +1,6 @@
 """Asking: whole, as a stream, and stopped."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -12,9 +13,11 @@ from starlette.testclient import TestClient
 from index.errors import SnapshotRetiredError
 from index.types import Millis
 from query.service.app import create_app
+from query.service.problems import ProblemError
+from query.service.searches import Searches
 from query.service.server import ServerThread
 from query.service.service import Limits, SearchReport
-from query.types import Filters, Mode, Preset, TimeAxis
+from query.types import EventKind, Filters, Mode, Preset, Question, TimeAxis
 from tests.query.service.fakes import Desk
 from tests.query.service.small_index import NOW
 
@@ -189,6 +192,36 @@ def test_more_questions_than_may_wait_are_refused(desk):
         assert httpx.post(url, json={"question": "z"}).status_code == 200
     finally:
         server.stop()
+
+
+def test_a_question_given_up_while_it_waits_makes_room_for_another(desk):
+    desk.engine.gate = threading.Event()
+    desk.limits = Limits(running_searches=1, waiting_searches=1)
+    question = Question("x", 5)
+
+    async def hang_up_and_ask_again():
+        searches = Searches(desk.service())
+        running = searches.events(question, "running")
+        await anext(running)
+        waiting = asyncio.create_task(anext(searches.events(question, "waiting")))
+        await asyncio.sleep(0)
+        with pytest.raises(ProblemError):
+            await anext(searches.events(question, "refused"))
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        await asyncio.sleep(0)
+        last = asyncio.create_task(anext(searches.events(question, "last")))
+        desk.engine.gate.set()
+        async for _ in running:
+            pass
+        event = await last
+        searches.close()
+        return event
+
+    assert asyncio.run(hang_up_and_ask_again()).kind is EventKind.STARTED
+    assert len(desk.engine.asked) == 2
+    (given_up,) = [found for found in searches(desk) if found.request_id == "waiting"]
+    assert given_up.stopped == "cancelled"
 
 
 def asked_of(desk):
