@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 
 from index.analysis.sentences import sentence_spans
 from index.change_log import DELETE, EDIT, INSERT, KINDS, ChangeColumns
 from index.communities.hierarchy import Hierarchy
-from index.types import Int64Array, Millis, from_millis
+from index.types import Int64Array, Millis, from_millis, to_millis
 from index.view import StoredDocument, View
 from query.briefs import brief_of_change
 from query.changes import Time, concerning, expired, shown, within
@@ -28,6 +29,8 @@ NAMED = 5
 SHOWN = 10
 """Documents listed for one story."""
 LONGEST_QUOTE = 400
+EARLIEST = to_millis(datetime.min.replace(tzinfo=UTC))
+"""The first moment that can be written down."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,8 +214,8 @@ def timeseries(
 ) -> tuple[TimeRow, ...]:
     """Changes that concern a concept, one row for each interval of arrival or event time.
 
-    Rows begin at multiples of the interval since 1970; the first and the last may be cut by the
-    window.
+    Rows begin at multiples of the interval since 1970, none before the year 1; the first and the
+    last may be cut by the window.
 
     Raises:
         UnknownConceptError: The index holds no such concept.
@@ -229,7 +232,9 @@ def timeseries(
         counts += np.bincount(place * kinds + changes.kind, minlength=len(counts))
     return tuple(
         TimeRow(
-            start=from_millis((first + at) * interval).isoformat().replace("+00:00", "Z"),
+            start=from_millis(max(EARLIEST, (first + at) * interval))
+            .isoformat()
+            .replace("+00:00", "Z"),
             documents=row[INSERT],
             edits=row[EDIT],
             withdrawals=row[DELETE],

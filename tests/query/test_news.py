@@ -1,11 +1,12 @@
 """Stories, counts over time, communities and concepts of the small index."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
-from index.types import Millis
+from index.types import Millis, to_millis
 from index.view import DocumentChange
 from query.errors import BadFilterError, UnknownCommunityError, UnknownConceptError
 from query.news import Newsroom
@@ -78,6 +79,16 @@ def test_counts_over_time_have_a_row_for_each_interval():
     assert [row.documents for row in rows] == [1, 0, 1, 0]
     assert [row.withdrawals for row in rows] == [0, 0, 1, 0]
     assert rows[0].start == "1970-01-02T00:00:00Z"
+
+
+def test_the_first_interval_begins_no_earlier_than_the_calendar():
+    first = to_millis(datetime(1, 1, 2, tzinfo=UTC))
+    rows = ROOM.timeseries(
+        stories(), concept="Strike", interval=Millis(500 * DAY), since=first, until=Millis(5 * DAY)
+    )
+    assert rows[0].start == "0001-01-01T00:00:00Z"
+    assert rows[1].start > rows[0].start
+    assert sum(row.documents for row in rows) > 0
 
 
 def test_counts_of_an_unknown_concept_are_refused():
