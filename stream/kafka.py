@@ -84,6 +84,7 @@ class KafkaSource:
         self._away = ""
         self._looked = self._compared = clock()
         self._fetch_bytes = fetch_bytes
+        self._broken = False
         self._consumer = self._connect()
         try:
             self._assign(dict.fromkeys(self._discover()))
@@ -97,11 +98,15 @@ class KafkaSource:
 
     def seek(self, positions: Mapping[Partition, int]) -> None:
         """Go to the next offsets to read, each checked against what the cluster holds."""
+        self._reconnect()
         self._compare({topic for topic, _ in positions})
         self._assign({at: positions.get(at) for at in self._discover()})
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
         """Records at hand, else the first to come within ``timeout`` seconds."""
+        if self._broken:
+            self._reconnect()
+            self._assign(dict(self._next))
         self._look()
         # Before anything is taken from the client: what it throws then costs no record.
         self._pass_over()
@@ -138,6 +143,7 @@ class KafkaSource:
 
     def end_offsets(self) -> dict[Partition, int]:
         """One more than the last offset in each partition, asked for now."""
+        self._reconnect()
         with translated(self._connection):
             self._ends = self._ask(self._consumer.end_offsets, self._next)
         return dict(self._ends)
@@ -161,12 +167,19 @@ class KafkaSource:
                 allow_auto_create_topics=False,
             )
 
+    def _reconnect(self) -> None:
+        """Take a new client for a broken one, which the new one is too until it is assigned."""
+        if self._broken:
+            self.close()
+            self._consumer = self._connect()
+
     def _pass_unreadable(self) -> list[Record]:
         """Give a mark in place of the record that the client cannot read, and pass over it.
 
         The client does not say where it failed, and polled again it spins for ever. So each
-        partition is tried alone by a client of its own, and then all go on with a new one.
+        partition is tried alone by a client of its own, and the next poll begins with a new one.
         """
+        self._broken = True
         self.close()
         marks: list[Record] = []
         for at, offset in self._next.items():
@@ -175,11 +188,8 @@ class KafkaSource:
                 now = Millis(int(self._now() * 1000))
                 headers = ((UNREADABLE_HEADER, why.encode()),)
                 marks.append(Record(Position(*at, offset), None, b"", now, headers))
-        self._consumer = self._connect()
-        passed = {
-            (one.position.topic, one.position.partition): one.position.offset + 1 for one in marks
-        }
-        self._assign(self._next | passed)
+        for one in (mark.position for mark in marks):
+            self._next[one.topic, one.partition] = one.offset + 1
         return marks
 
     def _discover(self) -> list[Partition]:
@@ -209,6 +219,7 @@ class KafkaSource:
             for at, offset in starts.items():
                 self._consumer.seek(TopicPartition(*at), offset)
         self._next, self._ends = starts, ends
+        self._broken = False
 
     def _checked(self, at: Partition, wanted: int | None, first: int, end: int) -> int:
         """The offset to read from, where the wanted one is still or already there."""
@@ -244,7 +255,7 @@ class KafkaSource:
 
     def _look(self) -> None:
         """Now and then ask for ends and new partitions; a server that is away changes nothing."""
-        if self._clock() - self._looked < _LOOK_SECONDS:
+        if self._broken or self._clock() - self._looked < _LOOK_SECONDS:
             return
         self._looked = self._clock()
         try:
@@ -270,7 +281,7 @@ class KafkaSource:
 
     def _end(self, at: Partition) -> int:
         """The end of a partition as far as it is known: asked for, or told with what was read."""
-        told = self._consumer.highwater(TopicPartition(*at))
+        told = None if self._broken else self._consumer.highwater(TopicPartition(*at))
         return max(self._ends[at], told or 0)
 
     def _ask(

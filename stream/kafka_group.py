@@ -180,10 +180,15 @@ class KafkaGroup:
                 fetch_max_wait_ms=100,
                 allow_auto_create_topics=False,
             )
-            # Known before it joins: a leader that does not know a topic gives its partitions to
-            # nobody.
-            known = consumer.partitions_for_topic(self._topic)
-            consumer.subscribe([self._topic], listener=self._moves)
+        try:
+            with translated(self._connection):
+                # Known before it joins: a leader that does not know a topic gives its partitions
+                # to nobody.
+                known = consumer.partitions_for_topic(self._topic)
+                consumer.subscribe([self._topic], listener=self._moves)
+        except BaseException:
+            consumer.close(autocommit=False, timeout_ms=2_000)
+            raise
         if not known:
             consumer.close(autocommit=False, timeout_ms=2_000)
             raise SourceError(
@@ -269,8 +274,9 @@ class KafkaGroup:
         if self._committed != self._next and not self._moved:
             return False
         self.close()
-        self._moves, self._broken, self._moved = _Moves(), False, False
+        self._moves = _Moves()
         self._consumer = self._connect()
+        self._broken = self._moved = False  # not before: else a closed client would be polled
         return True
 
     def _connect_alone(self) -> KafkaConsumer:
