@@ -5,9 +5,11 @@ Times become ISO 8601 in UTC, ids strings, positions lists. Within ``/v1`` field
 
 from collections.abc import Mapping
 from datetime import datetime
+from math import isfinite
 from typing import Annotated, Any, overload
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt
+from pydantic_core import PydanticCustomError
 
 from index.types import from_millis
 from query.service.times import MOMENT, MOMENT_OR_NULL_SCHEMA
@@ -48,6 +50,17 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _storable(value: Any) -> Any:
+    """A value that metadata can hold and the store can be asked for."""
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise PydanticCustomError("whole_number_size", "A whole number has at most 64 bits")
+    if isinstance(value, float) and not isfinite(value):
+        raise PydanticCustomError("finite_number", "A number must be finite")
+    return value
+
+
+Wanted = Annotated[JsonScalar, BeforeValidator(_storable)]
+"""A value that metadata shall have."""
 WholeNumber = Annotated[StrictInt, BeforeValidator(_whole)]
 
 
@@ -95,8 +108,10 @@ class QuestionRequest(BaseModel):
     )
     source: list[str] = Field(default_factory=list, description="Only these sources")
     lang: list[str] = Field(default_factory=list, description="Only these languages")
-    where: dict[str, JsonScalar] = Field(
-        default_factory=dict, description="Only documents whose metadata has these values"
+    where: dict[str, Wanted] = Field(
+        default_factory=dict,
+        description="Only documents whose metadata has these values",
+        max_length=50,
     )
     window: StrictBool = Field(
         default=True,

@@ -1,6 +1,7 @@
 """What is refused, and how: problems with a reason, security headers, limits, keys."""
 
 import itertools
+import json
 from contextlib import suppress
 from dataclasses import replace
 
@@ -66,6 +67,30 @@ def assert_problem(response, status, code):
 )
 def test_a_question_that_cannot_be_is_422_with_the_reason(client, asked, code):
     assert_problem(client.post("/v1/search", json=asked), 422, code)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        '{"a": 9223372036854775808}',
+        '{"a": -9223372036854775809}',
+        '{"a": NaN}',
+        '{"a": -Infinity}',
+        '{"a": 1e999}',
+        json.dumps({f"n{n}": n for n in range(51)}),
+    ],
+)
+def test_metadata_that_no_store_can_be_asked_for_is_422(client, where):
+    body = f'{{"question": "x", "where": {where}}}'
+    refused = client.post("/v1/search", content=body, headers={"Content-Type": "application/json"})
+    assert_problem(refused, 422, "invalid")
+    assert refused.json()["errors"][0]["field"].startswith("where")
+
+
+def test_metadata_may_be_asked_for_up_to_the_bounds(client):
+    for number in (-(1 << 63), (1 << 63) - 1, 1.5, True, None, "word"):
+        asked = {"question": "x", "where": {"a": number} | {f"n{n}": n for n in range(49)}}
+        assert client.post("/v1/search", json=asked).status_code == 200
 
 
 @pytest.mark.parametrize(

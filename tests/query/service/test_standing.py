@@ -92,6 +92,13 @@ def test_it_is_created_listed_paused_resumed_and_removed(client):
         assert gone.json()["type"].endswith("unknown_standing")
 
 
+@pytest.mark.parametrize("where", [{"a": 1 << 63}, {f"n{n}": n for n in range(51)}])
+def test_metadata_that_no_store_can_be_asked_for_is_refused(client, where):
+    refused = client.post("/v1/standing", json={**ASKED, "where": where})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"].startswith("where")
+
+
 def test_it_is_kept_as_it_was_asked(client, store):
     one = made(client, preset="z500", window=False, amounts=False, mode="lazy", where={"a": 1})
     terms = store.get(one["id"]).terms
