@@ -124,7 +124,7 @@ def spoil():
     original = Writer.commit
 
     def commit(self, plan, analyses, **how):
-        ahead = dict(self._generation.head.positions)
+        ahead = dict(self.generation.head.positions)
         for admitted in plan.admitted:
             at = admitted.arrival.record.position
             ahead[at.topic, at.partition] = at.offset + 1
