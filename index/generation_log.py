@@ -5,7 +5,7 @@ One thread owns a ``GenerationLog``; only ``pin`` and ``latest`` may be called f
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,11 +53,9 @@ class GenerationLog:
         """See ``SnapshotSource.latest``."""
         return self._pins.latest()
 
-    @contextmanager
-    def pin(self) -> Iterator[StoreView]:
+    def pin(self) -> AbstractContextManager[StoreView]:
         """See ``SnapshotSource.pin``."""
-        with self._pins.pin() as view:
-            yield view
+        return self._pins.pin()
 
     @contextmanager
     def transaction(self) -> Iterator[int]:

@@ -9,7 +9,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -146,11 +146,9 @@ class Writer:
         """See ``SnapshotSource.latest``."""
         return self._log.latest()
 
-    @contextmanager
-    def pin(self) -> Iterator[StoreView]:
+    def pin(self) -> AbstractContextManager[StoreView]:
         """See ``SnapshotSource.pin``."""
-        with self._log.pin() as view:
-            yield view
+        return self._log.pin()
 
     def plan(self, arrivals: Sequence[Arrival]) -> Plan:
         """Decide on a batch; holds until the next commit."""
